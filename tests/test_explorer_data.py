@@ -31,6 +31,7 @@ from viz_transformer.analysis import head_entropy_share, label_heads, output_rol
 from viz_transformer.analysis.combine import difference_limit, strongest
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
+from viz_transformer.tracing import capture
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.base.view import sendable
 from viz_transformer.widgets.explorer import EXACT_BYTES, explore, pack
@@ -315,13 +316,16 @@ def entry_in_python(view: TraceView, kind: str) -> dict[str, Any]:
     queries, keys = view.words(kind)
     masked = view.masked(kind)
     try:
-        labels, entropies = (None, None) if view.signed else view.measures(kind)
+        labels, entropies = view.measures(kind) if view.has_shares else (None, None)
     except UserError:  # rows of more than 1, of which the note tells
         labels, entropies = None, None
     return {
         "kind": kind,
         "shape": [*view.shape(kind)],
-        "signed": view.signed,
+        "signed": view.limit(kind) is not None,
+        "limit": view.limit(kind),
+        "least": view.scales[kind].least,
+        "unnormalised": view.is_raw,
         "note": view.note(kind),
         "noRollout": view.no_rollout(kind),
         "masked": [*map(int, masked.ravel())] if masked.any() else None,
@@ -387,6 +391,12 @@ def awkward_traces() -> Iterator[tuple[ForwardTrace, ForwardTrace | None]]:
     for output, _ in WRITTEN:
         yield trace_of_pieces(output), None
     yield ForwardTrace(source_tokens=("a", "b"), encoder_attention=np.full((1, 1, 2, 2), 1.0)), None
+    raw = np.linspace(-1200, 3, 32, dtype=np.float32).reshape(1, 2, 4, 4)
+    for weights, compare in ((raw, None), (abs(raw) / 1e9, None), (0 * raw, None), (raw, raw / 2)):
+        yield tuple(
+            None if each is None else capture(each, source_tokens=[*"abcd"], normalised=False)
+            for each in (weights, compare)
+        )
 
 
 MEASURE = """(given) => {

@@ -10,7 +10,7 @@ from tests.support.javascript import answers_in_node
 from viz_transformer._numbers import difference_digits, difference_number, fixed_number, short_number
 
 _RANDOM = Random(0)
-LIMITS = [0.5, 0.04, 0.001, 3.2e-6]
+LIMITS = [0.5, 0.04, 0.001, 3.2e-6, 1200, 2.5e5]
 VALUES = [
     *(0.0, -0.0, -0.001, 0.005, 0.125, -2.5, 0.1 + 0.2, 1010.0, 16640.0, 990.4, -7.3e-5, 1e-6, 1e-7),
     *(999_999_999.4, 999_999_999.6, 1e9, -3.2e12, 1.7e300, 9.996, 0.09996),
@@ -53,7 +53,9 @@ def test_the_views_write_every_number_the_same() -> None:
             ...[1, 2, 4, 10].map((digits) => shortNumber(value, digits)),
             ...(Math.abs(value) < 1e20 ? [formatNumber(value, 2), formatSigned(value, 3)] : []),
             ...[formatWeight, weightDigits].flatMap((write) =>
-                Math.abs(value) < 1 ? [0.5, 0.04, 0.001, 3.2e-6].map((limit) => write(value, limit)) : []),
+                [0.5, 0.04, 0.001, 3.2e-6, 1200, 2.5e5]
+                    .filter((limit) => Math.abs(value) < Math.max(1, limit))
+                    .map((limit) => write(value, limit))),
         ])""",
         VALUES,
     )
@@ -63,7 +65,7 @@ def test_the_views_write_every_number_the_same() -> None:
             *(short_number(value, digits) for digits in (1, 2, 4, 10)),
             # toFixed itself turns to an exponent at 10²¹, where no view shows decimals.
             *([fixed_number(value, 2), fixed_number(value, 3, signed=True)] if abs(value) < 1e20 else []),
-            *(write(value, limit) for write in writers if abs(value) < 1 for limit in LIMITS),
+            *(write(value, limit) for write in writers for limit in LIMITS if abs(value) < max(1, limit)),
         ]
         for value in VALUES
     ]

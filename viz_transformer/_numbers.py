@@ -73,7 +73,7 @@ def difference_power(limit: float) -> int:
 
     0 where two decimals tell them apart.
     """
-    return 0 if limit >= 0.1 else math.floor(math.log10(limit) + 1e-9)
+    return 0 if 0.1 <= limit < 1000 else math.floor(math.log10(limit) + 1e-9)
 
 
 def difference_digits(value: float, limit: float) -> str:
@@ -91,7 +91,7 @@ def difference_number(value: float, limit: float) -> str:
     ('+0.25', '+0.012', '−3.2 × 10⁻⁶')
     """
     power = difference_power(limit)
-    if power >= _SMALLEST_POWER:
+    if _SMALLEST_POWER <= power <= 0:
         return fixed_number(value, 1 - power if power else 2, signed=True)
     digits = fixed_number(value * 10.0**-power, 1, signed=True)
     return "0" if float(digits.replace("−", "-")) == 0 else f"{digits} × {power_of_ten(power)}"

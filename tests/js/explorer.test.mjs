@@ -112,6 +112,29 @@ test("a difference is told as more or less, with its sign", () => {
   );
 });
 
+test("a weight that is not normalised is told as a number, and as no change", () => {
+  const given = ["encoder", ["a"], ["a", "b"], [2.5, -3]];
+  const entry = { kind: "encoder", signed: true, unnormalised: true, least: -3, dtype: "float32", heads: 1 };
+  const picture = pictureOf(...given, { signed: true, entry, limit: 3 });
+  assertTable(
+    (key) => describe(picture, 0, key),
+    [
+      [0, "Reading “a”, it gives “a” the weight +2.50."],
+      [1, "Reading “a”, it gives “b” the weight −3.00."],
+    ],
+  );
+  const { pairs, sum, detail } = told.readout(picture, { query: 0, key: null });
+  assert.deepEqual([pairs[0].to, pairs[0].weight], ["b", -3]);
+  assert.equal(sum, "Ranked by size. The weights in its row sum to −0.50.");
+  assert.equal(detail, "trace.encoder_attention[0, 0, 0, :]");
+  assert.match(told.readout(picture, { query: null, key: 1 }).sentence, /^Given most by/);
+  const quiet = { threshold: 0.5, mergeWords: false, hideSpecial: false, lines: [] };
+  const notesOf = (least) => notes({ ...picture, entry: { ...entry, least } }, quiet);
+  const left = "Weights below 0.50 of the scale are not drawn.";
+  assert.deepEqual(notesOf(-3), ["Blue: above 0. Orange: below 0.", left]);
+  assert.deepEqual(notesOf(0), ["Blue: above 0.", left]);
+});
+
 test("a part of a model has no rollout, and says why", () => {
   const words = { targetTokens: [], outputTokens: null, sourceWords: null, targetWords: null };
   const attention = { encoder: { shape: [1, 1, 2, 2], weights: floats(1, 0, 0.5, 0.5) } };

@@ -4,12 +4,66 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import FloatArray
+from viz_transformer.trace import FloatArray, ForwardTrace, attention_of
+
+
+class Scale(NamedTuple):
+    """The scale of colours that all heads of a kind share; without arguments from 0 to 1.
+
+    Attributes:
+        limit: of differences and of weights that are not normalised, the size that has the strongest
+            colour; orange is below 0 and blue above. None for shares.
+        least: where it begins: minus `limit`, or 0 where no weight is below 0.
+        is_difference: whether it shows a weight in one trace minus that in another.
+    """
+
+    limit: float | None = None
+    least: float = 0.0
+    is_difference: bool = False
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether it shows weights that are not normalised."""
+        return self.limit is not None and not self.is_difference
+
+    @property
+    def meaning(self) -> str:
+        """What a colour stands for, in words."""
+        if self.is_difference:
+            return "change of weight"
+        return "weight (not normalised)" if self.is_raw else "weight"
+
+
+#: The scale of shares of a whole.
+SHARES = Scale()
+
+
+def scale_of(traces: Sequence[ForwardTrace], kind: str) -> Scale:
+    """Return the scale of a kind's weights in a trace, or of the first minus the second of two.
+
+    Raises:
+        UserError: if a trace lacks the kind, or the weights of one of two alone are normalised.
+    """
+    weights, *others = (attention_of(trace, kind) for trace in traces)  # each [layer, head, query, key]
+    if len({trace.normalised for trace in traces}) > 1:
+        raise UserError(
+            "the weights of one trace are shares of a whole, and those of the other are not normalised "
+            "(normalised=False), so their difference means nothing; compare two of one sort"
+        )
+    if others:
+        pairs = zip(weights, others[0], strict=True)
+        limit = difference_limit(one.astype(np.float32, copy=False) - other for one, other in pairs)
+        return Scale(limit, -limit, is_difference=True)
+    if traces[0].normalised:
+        return SHARES
+    limit = difference_limit(weights)
+    return Scale(limit, -limit if weights.min() < 0 else 0.0)
 
 
 def combine_heads(heads: Iterable[FloatArray], how: str) -> FloatArray:

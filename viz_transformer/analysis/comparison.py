@@ -15,7 +15,7 @@ from viz_transformer.analysis.measures import (
     reachable_keys,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace, attention_of
+from viz_transformer.trace import ForwardTrace, shares_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def agreement(trace_a: ForwardTrace, trace_b: ForwardTrace, kind: str) -> Agreem
 
     Source: Endres & Schindelin 2003 for the distance; on heads: Clark et al. 2019, section 6.
     """
-    a, b = (as_weights(attention_of(trace, kind)) for trace in (trace_a, trace_b))
+    a, b = (as_weights(shares_of(trace, kind)) for trace in (trace_a, trace_b))
     if a.shape != b.shape:
         raise UserError(
             f"the two {kind} attentions have shapes {list(a.shape)} and {list(b.shape)}, but only "

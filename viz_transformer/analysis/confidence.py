@@ -15,7 +15,7 @@ from viz_transformer.analysis.measures import (
     reachable_keys,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, ForwardTrace, attention_of
+from viz_transformer.trace import KINDS, ForwardTrace, shares_of
 
 
 def head_confidence(trace: ForwardTrace, kind: str, *, leave_out: Collection[str] = ("<eos>",)) -> Float64:
@@ -45,7 +45,7 @@ def head_confidence(trace: ForwardTrace, kind: str, *, leave_out: Collection[str
     Source: Voita et al. 2019, "Analyzing Multi-Head Self-Attention", section 4: the confidence of
     a head, there for the encoder and over a set of sentences.
     """
-    weights = as_weights(attention_of(trace, kind))  # [layer, head, query, key]
+    weights = as_weights(shares_of(trace, kind))  # [layer, head, query, key]
     counted_keys = np.array([token not in leave_out for token in trace.key_tokens(kind)])
     # A query belongs to the word that was read there. The one that writes <eos> has read a word.
     read = trace.source_tokens if KINDS[kind].query == "source" else trace.target_tokens

@@ -6,7 +6,7 @@ import numpy as np
 
 from viz_transformer.analysis.head_patterns import head_patterns
 from viz_transformer.analysis.measures import Float64, as_weights, attending, reachable_keys
-from viz_transformer.trace import ForwardTrace, attention_of
+from viz_transformer.trace import ForwardTrace, shares_of
 
 
 def pattern_scores(trace: ForwardTrace, kind: str) -> dict[str, Float64]:
@@ -32,7 +32,7 @@ def pattern_scores(trace: ForwardTrace, kind: str) -> dict[str, Float64]:
     Raises:
         UserError: if the trace lacks the kind, or holds no attention weights there.
     """
-    weights = attention_of(trace, kind)  # [layer, head, query, key]
+    weights = shares_of(trace, kind)  # [layer, head, query, key]
     n_reachable = reachable_keys(weights, kind)  # [query]
     patterns = [
         pattern

@@ -30,7 +30,7 @@ from viz_transformer.analysis.measures import (
     reachable_keys,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.trace import FloatArray, ForwardTrace, attention_of
+from viz_transformer.trace import FloatArray, ForwardTrace, shares_of
 
 #: The share of its weight that a head must put where its name says, mean over the rows. Above one
 #: half, a mixture of two patterns is neither.
@@ -140,7 +140,7 @@ def label_heads_together(
     Raises:
         UserError: as `label_heads`, or if there is no trace, or they differ in layers or heads.
     """
-    every = [attention_of(trace, kind) for trace in traces]  # each [layer, head, query, key]
+    every = [shares_of(trace, kind) for trace in traces]  # each [layer, head, query, key]
     shapes = {weights.shape[:2] for weights in every}
     if len(shapes) != 1:
         raise UserError(
@@ -168,7 +168,7 @@ def labels_and_entropies(
     Raises:
         UserError: as they do.
     """
-    weights = attention_of(trace, kind)  # [layer, head, query, key]
+    weights = shares_of(trace, kind)  # [layer, head, query, key]
     reachable, patterns = reachable_keys(weights, kind), head_patterns(trace, kind)
     shares = np.empty(weights.shape[:2])  # [layer, head]
     labels: list[list[HeadLabel | None]] = []

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace, attention_of
+from viz_transformer.trace import ForwardTrace, shares_of
 
 Float64 = NDArray[np.float64]
 
@@ -172,7 +172,7 @@ def head_entropy_share(trace: ForwardTrace, kind: str) -> Float64:
     Raises:
         UserError: if the trace lacks the kind, or holds no attention weights there.
     """
-    reachable = reachable_keys(attention_of(trace, kind), kind)  # [query]
+    reachable = reachable_keys(shares_of(trace, kind), kind)  # [query]
     return _by_head(trace, kind, lambda head: entropy_share(entropy_bits(head), attending(head), reachable))
 
 
@@ -204,7 +204,7 @@ def head_mean_distance(trace: ForwardTrace, kind: str) -> Float64:
         UserError: if the kind is cross (two sentences have no common positions), the trace lacks
             it, or holds no attention weights there.
     """
-    attention_of(trace, kind)
+    shares_of(trace, kind)
     if kind == "cross":
         raise UserError(
             "cross attention has its queries in one sentence and its keys in another, so there "
@@ -216,7 +216,7 @@ def head_mean_distance(trace: ForwardTrace, kind: str) -> Float64:
 def _by_head(trace: ForwardTrace, kind: str, measure: Callable[[Float64], Float64]) -> Float64:
     """Return a number for each head, ``[layer, head]``."""
     # One by one: float64 of all at once could fill the memory.
-    weights = attention_of(trace, kind)  # [layer, head, query, key]
+    weights = shares_of(trace, kind)  # [layer, head, query, key]
     return np.array([[measure(as_weights(head)) for head in layer] for layer in weights])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, shares_of
 
 #: How far the values of one distance may lie apart, of the largest: Falcon rounds by up to 0.4%, in bfloat16.
 _ROUNDED = 0.01
@@ -225,8 +225,8 @@ def _with_scores(
     """
     changes: dict[str, Any] = {}
     for kind in trace.kinds:
-        weights, bias = trace.attention(kind), trace.position_bias(kind)
-        if weights is None or bias is None:
+        weights, bias = shares_of(trace, kind), trace.position_bias(kind)
+        if bias is None:
             continue
         scores = scores_of(weights, bias)
         highest = scores.max(axis=-1, keepdims=True)

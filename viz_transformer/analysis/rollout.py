@@ -15,7 +15,7 @@ import numpy as np
 
 from viz_transformer.analysis.measures import Float64, as_weights
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, ForwardTrace, attention_of
+from viz_transformer.trace import KINDS, ForwardTrace, shares_of
 
 
 class OutputRollout(NamedTuple):
@@ -146,14 +146,14 @@ def lacking_part(trace: ForwardTrace, kind: str) -> str:
 
 def _check_whole(trace: ForwardTrace, kinds: Iterable[str]) -> None:
     for kind in kinds:
-        attention_of(trace, kind)
+        shares_of(trace, kind)
         if reason := lacking_part(trace, kind):
             raise UserError(reason)
 
 
 def _mean_heads(trace: ForwardTrace, kind: str) -> Float64:
     # Layer by layer: float64 of all at once could fill the memory.
-    return np.stack([as_weights(layer).mean(axis=0) for layer in attention_of(trace, kind)])
+    return np.stack([as_weights(layer).mean(axis=0) for layer in shares_of(trace, kind)])
 
 
 def _stack_rollout(layers: Float64, residual: float) -> list[Float64]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, ForwardTrace, attention_of
+from viz_transformer.trace import KINDS, ForwardTrace, attention_of, shares_of
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,11 @@ def drawings_of(
     bertviz takes the layers and heads of the first kind for those of every kind.
 
     Raises:
-        UserError: if the trace has no such kind, or no kind has such a layer or head.
+        UserError: if the trace has no such kind, its weights are not normalised, or no kind has such a layer
+            or head.
     """
     kinds = _kinds(trace, kind)
-    sizes = {each: attention_of(trace, each).shape[:2] for each in kinds}
+    sizes = {each: shares_of(trace, each).shape[:2] for each in kinds}
     layers = _whole_numbers("layers", layers, max(n_layers for n_layers, _ in sizes.values()))
     heads = _whole_numbers("heads", heads, max(n_heads for _, n_heads in sizes.values()))
     apart = [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz_transformer._numbers import difference_number, fixed_number
+from viz_transformer.analysis.combine import SHARES, Scale, scale_of
 from viz_transformer.plots.labels import label
 from viz_transformer.trace import attention_of
 from viz_transformer.trace.times import with_times
@@ -55,6 +56,7 @@ def describe_head(trace: ForwardTrace, kind: str, layer: int, head: int) -> str:
         trace.query_tokens(kind),
         trace.key_tokens(kind),
         f"{kind} attention, layer {trace.layer_numbers(kind)[layer]}, head {trace.head_numbers[head]}",
+        scale=scale_of([trace], kind),
     )
 
 
@@ -64,7 +66,7 @@ def describe_matrix(
     keys: Sequence[str],
     what: str,
     *,
-    limit: float | None = None,
+    scale: Scale = SHARES,
 ) -> str:
     """Return a matrix in words: what it is, and its strongest weights or largest changes.
 
@@ -73,10 +75,10 @@ def describe_matrix(
         queries: the words that look.
         keys: the words that are attended to.
         what: what it is: ``"cross attention, layer 1, head 2"``.
-        limit: of a difference, the end of its scale; None for weights.
+        scale: of the weights.
     """
     strongest = np.argsort(-np.abs(matrix), axis=None, kind="stable")[:_MOST_PAIRS]
-    signed = limit is not None
+    limit, signed = scale.limit, scale.is_difference
 
     def number(weight: float) -> str:
         return fixed_number(weight, 2) if limit is None else difference_number(weight, limit)
@@ -87,6 +89,7 @@ def describe_matrix(
     ]
     return (
         f"Heatmap of {'the difference in ' * signed}{what}: {matrix.shape[0]} queries attend "
-        f"to {matrix.shape[1]} keys. The largest {'changes' if signed else 'weights'}: "
+        f"to {matrix.shape[1]} keys. The largest {'changes' if signed else 'weights'}"
+        f"{' (not normalised)' * scale.is_raw}: "
         f"{', '.join(pairs)}."
     )

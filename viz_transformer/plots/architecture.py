@@ -11,6 +11,7 @@ import numpy as np
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, signed_colormap
+from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +58,7 @@ def plot_architecture(boxes: Sequence[Mapping[str, Any]], chosen: str, *, title:
     lanes = [_columns(stack, _open_layer(stack, chosen)) for stack in stacks]
     width = max(lane[-1][1] + _width(lane[-1][0]) for lane in lanes)
     heights = [_ABOVE + _ROW * (stack[0]["n_rows"] + 0.5) + _BELOW for stack in stacks]
-    figure = plt.figure(figsize=(width + 0.5, sum(heights) + 0.35))
+    figure = plt.figure(figsize=(width + 0.5, sum(heights) + 0.35), FigureClass=TextFigure)
     plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(-0.1, width + 0.4), ylim=(-sum(heights), 0.35))

@@ -12,6 +12,7 @@ from viz_transformer._numbers import fixed_number, short_number
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import ink_in, signed_colormap, weight_colormap
 from viz_transformer.plots.labels import label, label_style
+from viz_transformer.plots.text_in_files import TextFigure
 from viz_transformer.trace import AttentionSteps, ComputedHead, compute_head
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def plot_attention_steps(
         squeeze=False,
         height_ratios=heights,
         layout="constrained",
+        FigureClass=TextFigure,
     )
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)

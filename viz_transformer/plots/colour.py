@@ -9,6 +9,9 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from numpy.typing import NDArray
 
+from viz_transformer._numbers import difference_number
+from viz_transformer.analysis.combine import Scale
+
 if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
@@ -61,6 +64,22 @@ def weight_colormap(theme: str = "light") -> LinearSegmentedColormap:
 def signed_colormap(theme: str = "light") -> LinearSegmentedColormap:
     """Return the scale for numbers that may be negative; 0 stands in its middle."""
     return LinearSegmentedColormap.from_list(f"signed_{theme}", SIGNED[theme])
+
+
+def scale_colormap(scale: Scale) -> LinearSegmentedColormap:
+    """Return the colours of a scale; where nothing on it is below 0, the blue half of those with signs."""
+    if scale.limit is None:
+        return weight_colormap()
+    if scale.least < 0:
+        return signed_colormap()
+    return LinearSegmentedColormap.from_list("positive_light", SIGNED["light"][len(SIGNED["light"]) // 2 :])
+
+
+def scale_ticks(scale: Scale) -> tuple[list[float], list[str]]:
+    """Return where a scale has ticks, its ends and its middle, and what stands there."""
+    end = 1.0 if scale.limit is None else scale.limit
+    places = [scale.least, (scale.least + end) / 2, end]
+    return places, [f"{at:g}" if scale.limit is None else difference_number(at, end) for at in places]
 
 
 def ink_on(rgb: Sequence[float] | NDArray[np.floating]) -> str:

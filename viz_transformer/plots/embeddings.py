@@ -16,6 +16,7 @@ from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, signed_colormap
 from viz_transformer.plots.figures import add_scale, new_axes
 from viz_transformer.plots.labels import label, label_style
+from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -204,7 +205,9 @@ def plot_start(
     values = np.asarray(logits, dtype=float)
     if values.shape != (len(tokens),):
         raise UserError(f"logits has shape {list(values.shape)}, and there are {len(tokens)} tokens")
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained", width_ratios=[1.7, 1])
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(8, 3.4), layout="constrained", width_ratios=[1.7, 1], FigureClass=TextFigure
+    )
     plt.close(figure)  # a returned figure is shown once; left with pyplot, twice
     _draw_logits(left, values, tokens, read, wanted)
     _draw_initial_losses(right, losses, math.log(len(tokens)), f"ln {len(tokens)}", here)

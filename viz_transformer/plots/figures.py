@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from viz_transformer.plots.text_in_files import TextFigure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -21,7 +23,7 @@ def new_axes(width: float, height: float, *, close: bool = False) -> tuple[Figur
     """
     import matplotlib.pyplot as plt
 
-    figure, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    figure, ax = plt.subplots(figsize=(width, height), layout="constrained", FigureClass=TextFigure)
     if close:
         plt.close(figure)
     return figure, ax

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.combine import strongest
+from viz_transformer.analysis.combine import scale_of, strongest
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import weight_colormap
+from viz_transformer.plots.colour import scale_colormap, scale_ticks
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.heads import weights_of
 from viz_transformer.plots.labels import label, label_style
@@ -59,7 +59,9 @@ def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure
         )
     small = np.stack([strongest(layer, _MOST_CELLS) for layer in weights])
     sheet, rows, cols = _mosaic(small)
-    image = ax.imshow(sheet, cmap=weight_colormap(), vmin=0, vmax=1, interpolation="nearest")
+    scale = scale_of([trace], kind)
+    colours: dict[str, Any] = {"cmap": scale_colormap(scale), "vmin": scale.least, "vmax": scale.limit or 1}
+    image = ax.imshow(sheet, **colours, interpolation="nearest")
     ax.spines[:].set_visible(False)
     height, width = small.shape[2:]
     if named:
@@ -80,9 +82,11 @@ def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure
         each.tick_params(length=0)
         each.spines[:].set_visible(False)
     ax.set_title(KINDS[kind].title, loc="left", weight="bold")
-    bar = ax.figure.colorbar(image, ax=[ax], shrink=0.5, aspect=22, pad=0.02, ticks=[0, 0.5, 1], format="%g")
+    bar = ax.figure.colorbar(image, ax=[ax], shrink=0.5, aspect=22, pad=0.02)
     bar.outline.set_visible(False)
-    bar.set_label("weight")
+    places, labels = scale_ticks(scale)
+    bar.set_ticks(places, labels=labels)
+    bar.set_label(scale.meaning)
     return cast("Figure", ax.figure)
 
 

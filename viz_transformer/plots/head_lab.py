@@ -15,6 +15,7 @@ from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_font
+from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,7 +166,7 @@ def plot_head_lab(
 
     height = max(4.4, 1.6 + 0.36 * len(tokens))
     layout = ConstrainedLayoutEngine(wspace=0.12)
-    figure, (words, heads) = plt.subplots(1, 2, figsize=(12, height), layout=layout)
+    figure, (words, heads) = plt.subplots(1, 2, figsize=(12, height), layout=layout, FigureClass=TextFigure)
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)
     plot_log_probs(tokens, before, after, ax=words)

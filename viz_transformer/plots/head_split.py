@@ -12,6 +12,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import ink_on
 from viz_transformer.plots.labels import label, label_style
+from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +63,7 @@ def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: 
     else:
         heads = x.reshape(n_heads, n_words, d_head)
     names = [label(word) for word in words]
-    figure = plt.figure(figsize=(7.6, 1.5 + 0.56 * n_words), layout="constrained")
+    figure = plt.figure(figsize=(7.6, 1.5 + 0.56 * n_words), layout="constrained", FigureClass=TextFigure)
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)
     grid = figure.add_gridspec(2, n_heads)

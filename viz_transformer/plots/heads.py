@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz_transformer.analysis.combine import combine_heads, difference_limit
+from viz_transformer.analysis.combine import combine_heads, scale_of
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.rollout import output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
@@ -73,7 +73,8 @@ def plot_head(
             word numbers.
 
     Returns:
-        The axes. Their image holds the weights, ``[query, key]``, coloured from 0 to 1.
+        The axes. Their image holds the weights, ``[query, key]``, coloured from 0 to 1; weights that are not
+        normalised up to the largest of all heads, those below 0 in orange.
 
     Raises:
         UserError: if the trace has no such attention, layer or head.
@@ -225,16 +226,16 @@ def picture_of(
         weights = between_words(weights, queries, keys)
         masked = between_words((~masked).astype(np.float32), queries, keys) == 0
     said = _describe_heads(heads, how, traces[0], kind)
-    signed = len(traces) == 2
+    scale = scale_of(traces, kind)
     return Picture(
         weights=weights,
         queries=queries.names,
         keys=keys.names,
         masked=masked,
         reads=_reads(traces, kind, queries),
-        title=f"{KINDS[kind].title} · {said}" + (" · difference" if signed else ""),
+        title=f"{KINDS[kind].title} · {said}" + (" · difference" if scale.is_difference else ""),
         what=f"{kind} attention, {said.replace(' · ', ', ')}",
-        limit=_largest_difference(traces, kind) if signed else None,
+        scale=scale,
         threshold=reading.threshold,
         merged=any(len(group) > 1 for group in (*queries.groups, *keys.groups)),
     )
@@ -287,12 +288,6 @@ def _merge_names(
 ) -> list[str]:
     pairs = zip(*(names(trace, kind) for trace in traces), strict=True)
     return ["|".join(dict.fromkeys(pair)) for pair in pairs]
-
-
-def _largest_difference(traces: Sequence[ForwardTrace], kind: str) -> float:
-    """The end of the scale that all heads share."""
-    layers = zip(*(weights_of(trace, kind) for trace in traces), strict=True)
-    return difference_limit(one.astype(np.float32, copy=False) - other for one, other in layers)
 
 
 def _describe_heads(heads: Sequence[tuple[int, int]], how: str, trace: ForwardTrace, kind: str) -> str:

@@ -73,10 +73,13 @@ def label(token: str) -> str:
 
 def label_font(size: float, weight: str = "normal") -> FontProperties:
     """Return the reader's font, followed by those installed that know more scripts."""
+    return FontProperties(family=[*FontProperties().get_family(), *wider_fonts()], size=size, weight=weight)
+
+
+def wider_fonts() -> list[str]:
+    """Return the installed fonts that know more scripts, in the order in which they are tried."""
     installed = set(fontManager.get_font_names())
-    usual = FontProperties().get_family()
-    families = [*usual, *(name for name in _WIDER_FONTS if name in installed)]
-    return FontProperties(family=families, size=size, weight=weight)
+    return [name for name in _WIDER_FONTS if name in installed]
 
 
 def label_style(size: float, weight: str = "normal") -> dict[str, Any]:

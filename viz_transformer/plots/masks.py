@@ -15,6 +15,7 @@ from viz_transformer.plots.colour import COLOURS, STOPS
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.plots.matrix import SLANTED, name_query_and_key_axes
+from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -211,7 +212,9 @@ def plot_mask_lab(
     n_columns = 1 if leaks is None else 2
     width, height = _size(*np.asarray(mask).shape[-2:])
     size = (width * n_columns, height)
-    figure, axes = plt.subplots(1, n_columns, figsize=size, squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        1, n_columns, figsize=size, squeeze=False, layout="constrained", FigureClass=TextFigure
+    )
     plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
     plot_mask(mask, queries, keys, polarity=polarity, ax=axes[0, 0])
     if leaks is not None:

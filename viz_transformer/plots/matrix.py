@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from viz_transformer._numbers import (
     difference_digits,
-    difference_number,
     difference_power,
     fixed_number,
     power_of_ten,
     short_number,
 )
+from viz_transformer.analysis.combine import SHARES, Scale
 from viz_transformer.plots.alt_text import describe_matrix, set_alt_text
-from viz_transformer.plots.colour import ink_in, signed_colormap, weight_colormap
+from viz_transformer.plots.colour import ink_in, scale_colormap, scale_ticks
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.trace import FloatArray
@@ -48,9 +48,8 @@ class Picture:
         masked: bool ``[query, key]``, the cells that a mask closed.
         title: what it is, in a heading.
         what: what it is, in a sentence: ``"cross attention, layer 1, head 2"``.
-        limit: None for weights, coloured from 0 to 1; for a difference, the size that has the
-            darkest colour on either side of 0.
-        threshold: weights of less than this size are left blank; of a difference, a share of `limit`.
+        scale: of the colours.
+        threshold: weights of less than this size are left blank; of a scale with a limit, a share of it.
         reads: what a decoder had read when it wrote each query, where that is known.
         merged: whether pieces are merged into words: the weights of a key's summed, of a query's averaged.
     """
@@ -61,7 +60,7 @@ class Picture:
     masked: NDArray[np.bool_]
     title: str
     what: str
-    limit: float | None = None
+    scale: Scale = SHARES
     threshold: float = 0.0
     reads: Sequence[str] | None = None
     merged: bool = False
@@ -69,7 +68,7 @@ class Picture:
 
 def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
     """Draw a matrix into `ax`, or into a new figure with its describe_picture text; return the axes."""
-    weights, limit = picture.weights, picture.limit
+    weights, limit = picture.weights, picture.scale.limit
     if ax is None:
         figure, ax = new_axes(*_size(*weights.shape))
         set_alt_text(figure, describe_picture(picture))
@@ -98,7 +97,7 @@ def describe_picture(picture: Picture) -> str:
         picture.queries,
         picture.keys,
         picture.what,
-        limit=picture.limit,
+        scale=picture.scale,
     )
     if picture.masked.any():
         text += f" {int(picture.masked.sum())} cells are hatched: no head gives them any weight."
@@ -111,7 +110,7 @@ def describe_picture(picture: Picture) -> str:
 
 def _least(picture: Picture) -> float:
     """The size below which a weight is left blank."""
-    return picture.threshold * (1 if picture.limit is None else picture.limit)
+    return picture.threshold * (picture.scale.limit or 1)
 
 
 def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
@@ -122,12 +121,11 @@ def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
 
 
 def _draw_image(ax: Axes, weights: FloatArray, picture: Picture) -> AxesImage:
-    limit = picture.limit
     image = ax.imshow(
         weights,
-        cmap=weight_colormap() if limit is None else signed_colormap(),
-        vmin=0 if limit is None else -limit,
-        vmax=1 if limit is None else limit,
+        cmap=scale_colormap(picture.scale),
+        vmin=picture.scale.least,
+        vmax=picture.scale.limit or 1,
         aspect="equal" if weights.shape[1] <= _MOST_STRETCH * weights.shape[0] else "auto",
     )
     ax.spines[:].set_visible(False)
@@ -162,16 +160,12 @@ def _hatch(ax: Axes, masked: NDArray[np.bool_]) -> None:
 
 
 def _add_scale(ax: Axes, image: AxesImage, picture: Picture) -> None:
-    limit = picture.limit
-    ticks = [0, 0.5, 1] if limit is None else [-limit, 0, limit]
-    bar = ax.figure.colorbar(image, ax=[ax], shrink=0.5, aspect=22, pad=0.03, ticks=ticks, format="%g")
+    bar = ax.figure.colorbar(image, ax=[ax], shrink=0.5, aspect=22, pad=0.03)
     bar.outline.set_visible(False)
-    if limit is None:
-        bar.set_label("weight")
-        return
-    bar.set_ticks(ticks, labels=[difference_number(tick, limit) for tick in ticks])
-    power = difference_power(limit)
-    bar.set_label("change of weight" + (f"\n(cells: × {power_of_ten(power)})" if power else ""))
+    places, labels = scale_ticks(picture.scale)
+    bar.set_ticks(places, labels=labels)
+    power = difference_power(picture.scale.limit or 1)
+    bar.set_label(picture.scale.meaning + (f"\n(cells: × {power_of_ten(power)})" if power else ""))
 
 
 def _label_axes(ax: Axes, picture: Picture, size: float) -> None:

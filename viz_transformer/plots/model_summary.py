@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
+from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +73,7 @@ def plot_machine(parts: Sequence[MachinePart], *, title: str = "") -> Figure:
         raise UserError("plot_machine draws an encoder and a decoder; give the parts of both")
     towers = [_tower(stack, at * (_WIDTH + _GAP)) for at, stack in enumerate(stacks)]
     height = max(tower.top for tower in towers)
-    figure = plt.figure(figsize=(2 * _WIDTH + _GAP + 0.2, height + 1.25))
+    figure = plt.figure(figsize=(2 * _WIDTH + _GAP + 0.2, height + 1.25), FigureClass=TextFigure)
     plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
     width, total = figure.get_size_inches()
     ax = figure.add_axes((0, 0.75 / total, 1, (height + 0.15) / total))

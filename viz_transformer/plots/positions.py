@@ -21,6 +21,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, signed_colormap
 from viz_transformer.plots.figures import add_scale, new_axes
+from viz_transformer.plots.text_in_files import TextFigure
 from viz_transformer.trace import ForwardTrace
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def plot_shift(here: ArrayLike, shifted: ArrayLike, shift: int, axes: Any = None
     if axes is None:
         import matplotlib.pyplot as plt
 
-        figure, axes = plt.subplots(1, 3, figsize=(8, 3.2), layout="constrained")
+        figure, axes = plt.subplots(1, 3, figsize=(8, 3.2), layout="constrained", FigureClass=TextFigure)
         plt.close(figure)
     named = (("scores here", here), (f"moved by {shift}", shifted), ("difference", shifted - here))
     limit = max(float(np.abs(matrix).max()) for _, matrix in named) or 1.0

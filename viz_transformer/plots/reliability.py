@@ -11,6 +11,7 @@ from viz_transformer._numbers import short_number
 from viz_transformer.analysis.calibration import Reliability, reliability
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
+from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +59,13 @@ def plot_reliability(
 
     bins = reliability(predicted, happened, expected=expected, weights=weights, n_bins=n_bins)
     figure, (diagram, counts) = plt.subplots(
-        2, 1, figsize=(5, 5.8), sharex=True, height_ratios=[3, 1], layout="constrained"
+        2,
+        1,
+        figsize=(5, 5.8),
+        sharex=True,
+        height_ratios=[3, 1],
+        layout="constrained",
+        FigureClass=TextFigure,
     )
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)

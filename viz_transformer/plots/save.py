@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from viz_transformer._bounds import DPI, whole_number
 from viz_transformer._files import atomic_write, given_path
 from viz_transformer.errors import UserError
+from viz_transformer.plots.text_in_files import text_kept
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +22,8 @@ FORMATS = tuple(_DESCRIPTION)
 def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
     """Write a figure as PNG, SVG or PDF, as the path ends, whole or not at all.
 
-    The figure's alternative text, if it has one, is written into the file.
+    The figure's alternative text, if it has one, is written into the file. Its words are text in SVG and
+    PDF, whatever matplotlib's settings are.
 
     >>> import viz_transformer as vt
     >>> axes = vt.plots.plot_probabilities({"el gato": 0.7, "la gata": 0.3})
@@ -43,7 +45,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
     whole_number("dpi", dpi, DPI)
     text = getattr(figure, "alt_text", None)
     named = _DESCRIPTION[path.suffix.lower()]
-    with atomic_write(path) as part:
+    with atomic_write(path) as part, text_kept(figure):
         figure.savefig(
             part,
             format=path.suffix[1:].lower(),

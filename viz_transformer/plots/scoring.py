@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import ink_in, weight_colormap
+from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,6 +49,7 @@ def plot_scorings(scores: Mapping[str, ArrayLike]) -> Figure:
         figsize=(3.1 * len(tables), 1.1 + 0.3 * n_rows),
         squeeze=False,
         layout="constrained",
+        FigureClass=TextFigure,
     )
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)

@@ -14,6 +14,7 @@ from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, weight_colormap
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
+from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -218,7 +219,9 @@ def plot_slope_spread(spreads: Sequence[Slopes], ax: Axes | None = None) -> Axes
 def _panels(n: int, size: tuple[float, float], **spacing: Any) -> tuple[Figure, NDArray[Any]]:
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False, gridspec_kw=spacing)
+    figure, axes = plt.subplots(
+        1, n, figsize=size, layout="constrained", squeeze=False, gridspec_kw=spacing, FigureClass=TextFigure
+    )
     plt.close(figure)  # a returned figure is shown once; left with pyplot, twice
     return figure, axes[0]
 

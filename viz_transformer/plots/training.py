@@ -15,6 +15,7 @@ from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, weight_colormap
 from viz_transformer.plots.heads import weights_of
 from viz_transformer.plots.labels import label, label_font, label_style, visible
+from viz_transformer.plots.text_in_files import TextFigure
 from viz_transformer.trace import KINDS, TASKS, Snapshot, TrainingTrace
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def plot_training(
 
     selections = _select(trace, other, moment, sentence, kind, (layer, head), (other_layer, other_head))
     heights = [2.6, *([2.5] * len(selections))]
-    figure = plt.figure(figsize=(12, sum(heights)), layout="constrained")
+    figure = plt.figure(figsize=(12, sum(heights)), layout="constrained", FigureClass=TextFigure)
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)
     parts: NDArray[Any] = np.asarray(figure.subfigures(len(heights), 1, height_ratios=heights))

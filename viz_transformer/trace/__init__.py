@@ -16,7 +16,7 @@ from viz_transformer.trace.decode import (
     Hypothesis,
     Probable,
 )
-from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of
+from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of, shares_of
 from viz_transformer.trace.kinds import KINDS, Kind, find_kind
 from viz_transformer.trace.steps import STEPS, AttentionSteps, ComputedHead, compute_head
 from viz_transformer.trace.tasks import TASKS
@@ -46,4 +46,5 @@ __all__ = [
     "compute_head",
     "find_kind",
     "running_text",
+    "shares_of",
 ]

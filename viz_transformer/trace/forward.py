@@ -66,6 +66,9 @@ class ForwardTrace:
         sinks: the kinds in which a part of each query's attention may go to a sink, which is no
             token: their rows sum to less than 1 by design (Xiao et al. 2023, section 3.3).
         notes: what of the model's attention is not here, in a line each, and how to see it.
+        normalised: whether each row of weights is shares of a whole, from 0 to 1, that sum to 1. False for
+            what has signs or other sums: sigmoid attention, attributions, differences. Views and figures
+            then show it on a scale of its own, and what needs shares (labels, entropy, rollout) is refused.
 
     Raises:
         UserError: if an array's shape, a list of word numbers or segments, the numbers of layers or heads, or
@@ -93,6 +96,7 @@ class ForwardTrace:
     seconds_per_frame: float | None = None
     sinks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    normalised: bool = True
 
     __repr__, _repr_html_ = trace_as_text, trace_as_html
 
@@ -106,6 +110,10 @@ class ForwardTrace:
             raise UserError(
                 f"output_tokens has {len(self.output_tokens)} tokens for "
                 f"{len(self.target_tokens)} target_tokens; give one per target position"
+            )
+        if not isinstance(self.normalised, bool):
+            raise UserError(
+                f"normalised={shown(self.normalised)}; give True, or False for weights with signs"
             )
         lengths = {"source": len(self.source_tokens), "target": len(self.target_tokens)}
         for kind in KINDS.values():
@@ -328,6 +336,31 @@ def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:
             "of these or trace a model that has it"
         )
     return weights
+
+
+def shares_of(trace: ForwardTrace, kind: str) -> FloatArray:
+    """Return the weights of a kind, as `attention_of`, where each row of them is shares of a whole.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.trace import shares_of
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> shares_of(trace, "cross").shape
+    (2, 4, 5, 5)
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+
+    Raises:
+        UserError: also if they are not normalised.
+    """
+    if not trace.normalised:
+        raise UserError(
+            f"this needs shares that sum to 1 in each row, and the {kind} weights of this trace are not "
+            "normalised (normalised=False); give a trace of attention weights, or compute with the array: "
+            f"trace.attention({kind!r})"
+        )
+    return attention_of(trace, kind)
 
 
 def _as_read_only(value: Any, name: str) -> FloatArray:

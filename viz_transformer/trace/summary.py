@@ -28,11 +28,12 @@ _MOST_CELLS = 48  # of a thumbnail in each direction
 def trace_as_text(trace: ForwardTrace) -> str:
     """Return a few lines: what kind of model it was, the arrays, the tokens, and the notes."""
     shapes = ", ".join(f"{kind} {_shape(trace, kind)}" for kind in trace.kinds)
+    sort = "" if trace.normalised else ", not normalised"
     tokens = " · ".join(f"{side} {_shortened(each)}" for side, each in _sides(trace))
     return "\n".join(
         (
             f"ForwardTrace: {_model(trace)}",
-            f"attention [layer, head, query, key]: {shapes or 'none'}",
+            f"attention [layer, head, query, key]: {shapes or 'none'}{sort}",
             f"tokens: {tokens or 'none'}",
             *trace.notes,
         )
@@ -56,6 +57,7 @@ def search_as_text(search: DecodeTrace) -> str:
 
 def trace_as_html(trace: ForwardTrace) -> str:
     """Return a table with a row for each kind, and in it a picture of the mean over all heads."""
+    mean = "mean of the heads" if trace.normalised else "mean size in the heads (not normalised)"
     rows = "".join(
         f'<tr><td><img src="{_thumbnail(trace, kind)}" width="72" height="72" '
         f'alt="{KINDS[kind].label}, mean over all heads" style="image-rendering:pixelated;display:block">'
@@ -70,7 +72,7 @@ def trace_as_html(trace: ForwardTrace) -> str:
     notes = "".join(f"<div>{html.escape(note)}</div>" for note in trace.notes)
     return (
         f'<table><caption style="text-align:left">ForwardTrace: {html.escape(_model(trace))}</caption>'
-        '<tr><th>mean of the heads</th><th style="text-align:left">attention</th>'
+        f'<tr><th>{mean}</th><th style="text-align:left">attention</th>'
         f"<th>layer × head × query × key</th></tr>{rows}{tokens}</table>"
         f"{notes}<div>Look at every head: <code>vt.explore(trace)</code></div>"
     )
@@ -132,7 +134,9 @@ def _thumbnail(trace: ForwardTrace, kind: str) -> str:
     """Return a picture of the mean over all heads, as a URI; the darker, the more weight."""
     weights = trace.attention(kind)
     assert weights is not None  # a kind that is present
-    mean = weights.mean(axis=(0, 1), dtype=np.float32)  # [query, key]
+    mean = (weights if trace.normalised else np.abs(weights)).mean(
+        axis=(0, 1), dtype=np.float32
+    )  # [query, key]
     for axis in (0, 1):
         mean = _binned(mean, axis)
     shares = mean / max(float(mean.max()), 1e-9)  # [row, column]

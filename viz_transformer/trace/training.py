@@ -12,7 +12,7 @@ import numpy as np
 from viz_transformer.errors import UserError
 from viz_transformer.trace.arrays import given_array
 from viz_transformer.trace.files import load_trace, save_trace
-from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of
+from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of, shares_of
 from viz_transformer.trace.kinds import KINDS
 from viz_transformer.trace.typed import check_types
 
@@ -191,4 +191,4 @@ def _attention_of(arrays: dict[str, np.ndarray], sentence: int, number: int) -> 
 def _shape(trace: ForwardTrace) -> tuple[Any, ...]:
     """Return what must be alike at every moment."""
     tokens = tuple(getattr(trace, name) for name in _TOKENS)
-    return (*tokens, *((kind, attention_of(trace, kind).shape) for kind in trace.kinds))
+    return (*tokens, *((kind, shares_of(trace, kind).shape) for kind in trace.kinds))

@@ -20,6 +20,7 @@ _WANTED = {
     str: "text",
     int: "a whole number",
     float: "a number",
+    bool: "True or False",
     tuple: "a tuple",
     np.ndarray: "an array of finite numbers",
 }
@@ -77,4 +78,4 @@ def _fits(value: Any, annotation: Any) -> bool:
         return isinstance(value, Integral) and not isinstance(value, bool)
     if annotation is float:
         return isinstance(value, Real) and not isinstance(value, bool) and value < math.inf  # no NaN either
-    return annotation is str and isinstance(value, str)
+    return annotation in (str, bool) and isinstance(value, annotation)

@@ -34,6 +34,7 @@ def capture(
     group: int | None = None,
     dtype: str = "float32",
     verify: bool = True,
+    normalised: bool = True,
     **named_inputs: Any,
 ) -> ForwardTrace:
     """Trace one sentence through any model.
@@ -44,6 +45,7 @@ def capture(
         vt.capture(model, input_ids=ids, decoder_input_ids=target,
                    source_tokens=[...], target_tokens=[...])
         vt.capture(attentions, tokens=[...])
+        vt.capture(attributions, tokens=[...], normalised=False)
 
     The model runs once, and one of Hugging Face's twice where `verify` says so, in evaluation mode and
     without gradients, and is then as it was before, also if its forward raised. What counts as a model:
@@ -95,6 +97,8 @@ def capture(
         dtype: ``"float16"`` keeps the weights in half the memory, to three digits.
         verify: whether the first capture of a Hugging Face model's class runs the model once more, as it
             was loaded, to see that it attends by the weights that it returns.
+        normalised: False takes weights as they are that have signs, or whose rows do not sum to 1: sigmoid
+            attention, attributions, differences. They are shown on a scale up to the largest.
         named_inputs: further inputs of the model's own, such as ``attention_mask=`` of Hugging
             Face's or ``interventions=`` of ours. What a model of Hugging Face's would take and
             not use, such as ``head_mask=``, is refused.
@@ -109,7 +113,7 @@ def capture(
     """
     model, own_tokenizer = unwrap(model)
     labels = parse_labels(tokens, source_tokens, target_tokens)
-    selection = parse_selection(layers, heads, dtype, run, group)
+    selection = parse_selection(layers, heads, dtype, run, group, normalised)
     ids = {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids}
     if not is_module(model):
         if inputs or named_inputs or any(each is not None for each in ids.values()):

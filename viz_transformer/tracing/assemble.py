@@ -116,6 +116,7 @@ def assemble(
     fields["seconds_per_frame"] = raw.seconds_per_frame if "source" in read else None
     fields["sinks"] = tuple(layers) if raw.has_sink else ()
     fields["notes"] = (*raw.notes, *_surprises(raw, selection, layers.keys(), fields))
+    fields["normalised"] = selection.normalised
     fields["heads"] = selection.heads  # also 0, 1, 2 …: a choice of heads is no whole layer
     for side, labels in sorted(read.items()):
         fields[f"{side}_tokens"] = labels.tokens
@@ -331,11 +332,11 @@ def _stacked(
     for i, number in enumerate(stack.numbers):
         layer, stack.layers[i] = stack.layers[i], None  # freed when it is copied
         for axis, of_axis in enumerate(kept, start=1):
-            if axis == 2:
+            if axis == 2 and selection.normalised:
                 layer = _zero_padding_rows(layer, key)
             layer = layer if of_axis.all() else np.compress(of_axis, layer, axis=axis)
         heads = range(n_heads) if selection.heads is None else selection.heads
-        _check_rows(f"the {kind} attention (layer {number}", heads, layer, has_sink)
+        _check_rows(f"the {kind} attention (layer {number}", heads, layer, has_sink, selection)
         weights[i] = layer
     return hand_over(weights)
 
@@ -429,14 +430,25 @@ def _words_of_kept(words: Sequence[int | None], labels: TokenLabels) -> tuple[in
     return given
 
 
-def _check_rows(name: str, heads: Sequence[int], layer: FloatArray, has_sink: bool) -> None:
-    """Raise a UserError unless every row of a layer [head, query, key] sums to 1, or is 0."""
+def _check_rows(
+    name: str, heads: Sequence[int], layer: FloatArray, has_sink: bool, selection: Selection
+) -> None:
+    """Raise a UserError unless every row of a layer [head, query, key] sums to 1, or is 0.
+
+    Of rows that are not normalised only a NaN or an infinity is refused.
+    """
     sums = layer.sum(axis=-1, dtype=np.float32)  # [head, query]
+    if not (np.isfinite(sums).all() or selection.normalised or selection.dtype == "float32"):
+        raise UserError(
+            f"{name}) holds NaN, infinity or more than float16 does, up to 65,504; leave out dtype="
+        )
     if not np.isfinite(sums).all():
         raise UserError(
             f"{name}) holds NaN or infinity; check the model's input and masks: a "
             "query that may attend to nothing makes them in many models"
         )
+    if not selection.normalised:
+        return
     wrong = (sums > 1 + TOLERANCE) | (layer.min(axis=-1) < 0)
     if not has_sink:
         wrong |= (sums < 1 - TOLERANCE) & (np.abs(sums) > 1e-6)
@@ -445,5 +457,6 @@ def _check_rows(name: str, heads: Sequence[int], layer: FloatArray, has_sink: bo
         raise UserError(
             f"a row of {name}, head {heads[head]}, query {query}) sums to "
             f"{sums[head, query]:.3f} or has a weight below 0, so these are not attention "
-            "weights; give them after the softmax and before dropout, all keys included"
+            "weights; give them after the softmax and before dropout, all keys included, or with "
+            "normalised=False if they are to be so (sigmoid attention, attributions, differences)"
         )

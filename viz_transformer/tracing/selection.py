@@ -27,6 +27,7 @@ class Selection:
         run: which run, of modules that run several times in one forward; None takes the first whose
             positions the labels name.
         group: which group, of layers that attend inside groups of positions (rows, windows, frames).
+        normalised: whether rows must be shares that sum to 1.
     """
 
     layers: tuple[int, ...] | None = None
@@ -34,6 +35,7 @@ class Selection:
     dtype: str = "float32"
     run: int | None = None
     group: int | None = None
+    normalised: bool = True
 
     def keeps(self, layer: int) -> bool:
         """Return whether a layer is kept."""
@@ -71,11 +73,12 @@ class Selection:
             )
 
 
-def parse_selection(layers: Any, heads: Any, dtype: Any, run: Any, group: Any) -> Selection:
+def parse_selection(layers: Any, heads: Any, dtype: Any, run: Any, group: Any, normalised: Any) -> Selection:
     """Check what `capture` was told to keep.
 
     Raises:
-        UserError: if one of them is no number, or `dtype` is not one that a trace holds.
+        UserError: if one of them is no number, `dtype` is not one that a trace holds, or `normalised` is
+            neither True nor False.
     """
     name = str(getattr(dtype, "__name__", dtype)).removeprefix("torch.")
     if name not in _DTYPES:
@@ -83,8 +86,10 @@ def parse_selection(layers: Any, heads: Any, dtype: Any, run: Any, group: Any) -
     for which, number in (("run", run), ("group", group)):
         if number is not None and (type(number) is not int or number < 0):
             raise UserError(f"{which}={number!r:.60} is no number; runs and groups are counted from 0")
+    if not isinstance(normalised, bool):
+        raise UserError(f"normalised={normalised!r:.60}; give True, or False for weights that are no shares")
     numbers = {"layers": _numbers("layers", layers), "heads": _numbers("heads", heads)}
-    return Selection(**numbers, dtype=name, run=run, group=group)
+    return Selection(**numbers, dtype=name, run=run, group=group, normalised=normalised)
 
 
 def _numbers(name: str, given: Any) -> tuple[int, ...] | None:
@@ -125,4 +130,5 @@ def as_array(weights: Any, dtype: str = "float32") -> NDArray[Any]:
         weights = weights.detach()
         # numpy has no bfloat16.
         weights = (weights.half() if dtype == "float16" else weights.float()).cpu().numpy()
-    return np.asarray(weights, dtype=dtype)
+    with np.errstate(over="ignore"):  # what becomes infinite is refused
+        return np.asarray(weights, dtype=dtype)

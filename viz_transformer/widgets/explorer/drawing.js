@@ -179,11 +179,17 @@ function drawPatches({ canvas, announce }, snapshot, { picture }, { theme, memo 
 }
 
 /** The scale of colours under the heatmap. */
-function drawScale({ low, bar, high }, { shown: { limit } }, { theme, memo }) {
-  memo("scale", [limit], () => {
-    setText(low, limit === null ? "weight 0" : `less ${formatWeight(-limit, limit)}`);
-    setText(high, limit === null ? "1" : `${formatWeight(limit, limit)} more`);
-    const stops = limit === null ? theme.stops : theme.signedStops;
+function drawScale({ low, bar, high }, { shown: { limit, entry } }, { theme, memo }) {
+  const { unnormalised, least } = entry;
+  memo("scale", [limit, unnormalised, least], () => {
+    const ends = [unnormalised ? least : -limit, limit].map((end) => formatWeight(end, limit));
+    if (limit === null) ends.splice(0, 2, "weight 0", "1");
+    else if (unnormalised) ends[0] = `weight ${ends[0]}`;
+    else ends.splice(0, 2, `less ${ends[0]}`, `${ends[1]} more`);
+    setText(low, ends[0]);
+    setText(high, ends[1]);
+    const signs = unnormalised && least === 0 ? theme.signedStops.slice(4) : theme.signedStops; // from 0
+    const stops = limit === null ? theme.stops : signs;
     bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   });
 }

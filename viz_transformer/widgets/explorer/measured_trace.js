@@ -8,6 +8,9 @@ import { entropyShares, mean, reachableKeys, ROW_TOLERANCE, sumsOfRows, twoDecim
 import { outputRolloutOf, rolloutOf } from "./rollout.js";
 import { queryWords, specialTokens } from "./token_marks.js";
 
+/** What is said of weights that are not normalised; trace_view.py says the same. */
+const NOT_NORMALISED = "These weights are not normalised: a row need not sum to 1.";
+
 /**
  * @typedef {object} RawTrace a ForwardTrace, from Python or from the page's own model
  * @property {string[]} sourceTokens
@@ -16,6 +19,7 @@ import { queryWords, specialTokens } from "./token_marks.js";
  * @property {(number | null)[] | null} sourceWords
  * @property {(number | null)[] | null} targetWords
  * @property {Record<string, {shape: number[], weights: DataView}>} attention float32, by kind
+ * @property {boolean} [unnormalised] whether its weights are no shares of a whole
  *
  * @typedef {import("./measures.js").KindWeights} KindWeights
  * @typedef {import("./weight_store.js").Entry} Entry
@@ -81,9 +85,12 @@ function entryOfWhole(measured, kind, lackingPart) {
   const [{ trace, kinds, sums }] = measured;
   const { layers, heads, rows, cols } = kinds[kind];
   const { query, key } = ATTENTION_KINDS[kind];
-  const signed = measured.length > 1;
+  const isDifference = measured.length > 1;
+  const unnormalised = !isDifference && Boolean(trace.unnormalised);
+  const signed = isDifference || unnormalised;
   const noRollout = reasonAgainstRollout(measured[0], kind, lackingPart);
   const whole = subtracted(measured.map((each) => each.kinds[kind].weights));
+  const limit = signed ? differenceLimit(whole) : null;
   const isShares = !signed && sums[kind].most <= 1 + ROW_TOLERANCE;
   return {
     kind,
@@ -92,9 +99,11 @@ function entryOfWhole(measured, kind, lackingPart) {
     rows,
     cols,
     signed,
+    unnormalised,
+    least: isDifference || (signed && whole.some((weight) => weight < 0)) ? -limit : 0,
     noRollout,
     dtype: "float32",
-    note: signed ? "" : noteOf(sums[kind]),
+    note: unnormalised ? NOT_NORMALISED : isDifference ? "" : noteOf(sums[kind]),
     queries: bothNamed(measured, (each) => queryTokens(each, query)),
     keys: bothNamed(measured, (each) => tokensOf(each, key)),
     reads: readsOf(measured, query),
@@ -107,7 +116,7 @@ function entryOfWhole(measured, kind, lackingPart) {
       keys: specialTokens(tokensOf(trace, key)),
     },
     whole,
-    limit: signed ? differenceLimit(whole) : null,
+    limit,
     masked: maskedCells(measured.map((each) => each.kinds[kind])),
     rollouts: noRollout ? null : () => subtracted(measured.map((each) => rolloutsOf(each.kinds, kind))),
     overview: null,
@@ -191,7 +200,9 @@ function noteOf({ least, most, nOff, nRows }) {
 }
 
 /** Why there is no rollout of a kind, or an empty text. */
-function reasonAgainstRollout({ kinds, sums }, kind, lackingPart) {
+function reasonAgainstRollout({ trace, kinds, sums }, kind, lackingPart) {
+  if (trace.unnormalised)
+    return "rollout needs rows that sum to 1, and the weights of this trace are not normalised";
   const used = kind === "cross" ? Object.keys(ATTENTION_KINDS) : [kind];
   const lacking = used.filter((each) => !(each in kinds));
   if (lacking.length)

@@ -25,7 +25,7 @@ export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
         return aggregate === "head" ? own : shownInWords(entries.get(kind), chosenOf(kind));
       })
     : `${ATTENTION_KINDS[chosen.kind].label} · ${shownInWords(entry, chosen)}${partInHeading(entry.attendsBy)}`;
-  if (!entry.signed) return words;
+  if (!entry.signed || entry.unnormalised) return words;
   const other = entry.matched && !linked && chosen.aggregate === "head";
   return `Difference · ${words}${other ? ` − layer ${entry.matched.layers[chosen.layer]} of the other` : ""}`;
 }
@@ -75,6 +75,12 @@ function matchInWords({ layers, matched, attendsBy }, layer) {
   return `${depth}${mean} In Python: one, two = vt.analysis.match_traces(${traces}).`;
 }
 
+/** What the colours of differences, or of weights that are not normalised, stand for. */
+function coloursInWords({ unnormalised, least }) {
+  if (!unnormalised) return "Blue: more than before. Orange: less than before.";
+  return least < 0 ? "Blue: above 0. Orange: below 0." : "Blue: above 0.";
+}
+
 /** What the picture leaves out or changes, in sentences; `lines` are those between the columns. */
 export function notes(shown, { threshold, mergeWords, hideSpecial, lines }) {
   const { queryAxis, keyAxis, masked, limit, weights } = shown;
@@ -92,7 +98,7 @@ export function notes(shown, { threshold, mergeWords, hideSpecial, lines }) {
     );
   if (shown.pair && shown.pair !== "all") sentences.push(pairInWords(shown.pair));
   if (shown.entry?.matched) sentences.push(matchInWords(shown.entry, shown.layer));
-  if (limit !== null) sentences.push("Blue: more than before. Orange: less than before.");
+  if (limit !== null) sentences.push(coloursInWords(shown.entry));
   if (limit !== null && differencePower(limit))
     sentences.push(
       `Numbers written in cells are multiples of ${powerOfTen(Number(`1e${differencePower(limit)}`))}.`,
@@ -102,7 +108,7 @@ export function notes(shown, { threshold, mergeWords, hideSpecial, lines }) {
     sentences.push(
       limit === null
         ? `Weights below ${threshold.toFixed(2)} are not drawn.`
-        : `Changes below ${threshold.toFixed(2)} of the scale are not drawn.`,
+        : `${shown.entry.unnormalised ? "Weights" : "Changes"} below ${threshold.toFixed(2)} of the scale are not drawn.`,
     );
   if (hideSpecial && (hidden(queryAxis) || hidden(keyAxis)))
     sentences.push("Special tokens are hidden, so a row may sum to less than 1.");
@@ -155,9 +161,13 @@ export function narrate(parts, snapshot, layout, memo) {
 export function narrateWall({ overview }, { sections, chosen, state, problem }) {
   const entries = new Map(sections.map((section) => [section.kind, section]));
   narrateOverview(overview, entries, chosen, entries.get(chosen.kind), state.hoveredHead);
-  const { signed, attendsBy } = entries.get(chosen.kind);
-  const colours = signed ? "Blue: more than before. Orange: less than before." : "";
-  setText(overview.legend, problem || [partInWords(attendsBy), colours].filter(Boolean).join(" "));
+  const entry = entries.get(chosen.kind);
+  const colours = entry.signed ? coloursInWords(entry) : "";
+  const note = entry.unnormalised ? entry.note : "";
+  setText(
+    overview.legend,
+    problem || [partInWords(entry.attendsBy), note, colours].filter(Boolean).join(" "),
+  );
 }
 
 function narrateOverview({ label, legend, announce }, entries, chosen, entry, hovered) {

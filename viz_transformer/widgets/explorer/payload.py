@@ -33,8 +33,9 @@ def pack(
     Weights are little-endian bytes in C order. Where all of them fit in 256 KiB as float32, the
     traces are sent so (see `raw_trace`), under ``traces``. Else there is an entry for each of their
     ``kinds``: an overview of uint8, 255 for a weight of 1, each pixel the strongest weight beneath
-    it; and of one head the weights, float16, off by 0.00025 at most. Differences are sent as shares
-    of ``limit``, the largest of their kind: 128 is 0 in the overview, and 255 is `limit`.
+    it; and of one head the weights, float16, off by 0.00025 at most. Differences, and weights that are not
+    normalised, are sent as shares of ``limit``, the largest of their kind: 128 is 0 in the overview, and
+    255 is `limit`.
 
     Args:
         trace: the trace.
@@ -84,6 +85,7 @@ def raw_trace(trace: ForwardTrace) -> dict[str, Any]:
         "outputTokens": None if trace.output_tokens is None else sendable(trace.output_tokens),
         "sourceWords": None if trace.source_words is None else list(trace.source_words),
         "targetWords": None if trace.target_words is None else list(trace.target_words),
+        **({} if trace.normalised else {"unnormalised": True}),
         "attention": {
             kind: {"shape": list(weights.shape), "weights": weights.astype("<f4").tobytes()}
             for kind in trace.kinds
@@ -106,8 +108,10 @@ def _tokens(view: TraceView, kind: str) -> dict[str, Any]:
         "dtype": SENT_AS.name,
         "overview": view.overview(kind),
         "shape": list(view.shape(kind)),
-        "signed": view.signed,
+        "signed": view.limit(kind) is not None,
         "limit": view.limit(kind),
+        "least": view.scales[kind].least,
+        "unnormalised": view.is_raw,
         "numbers": view.numbers(kind),
         "matched": view.matched(kind),
         "note": view.note(kind),

@@ -53,7 +53,8 @@ export function describe(shown, query, key) {
   }
   let attends = weight < 0.05 ? "hardly attends to" : "attends to";
   let how = "";
-  if (limit !== null) {
+  if (entry.unnormalised) [attends, how] = ["gives", ` the weight ${formatWeight(weight, limit)}`];
+  else if (limit !== null) {
     [attends, how] = [
       "attends to",
       isUnchanged(weight, limit)
@@ -74,7 +75,8 @@ export function placeOf({ entry, heads, aggregate, layer, queryAxis, keyAxis }, 
   const [first, second] = entry.matched
     ? ["one", "two"]
     : ["trace", "other"].map((each) => traceInPython(each, entry.attendsBy));
-  const base = entry.signed ? `(${first}.${name} - ${second}.${name})` : `${first}.${name}`;
+  const base =
+    entry.signed && !entry.unnormalised ? `(${first}.${name} - ${second}.${name})` : `${first}.${name}`;
   const group = (axis, index) => (index === null ? null : axis.groups[index]);
   const [rows, cols] = [group(queryAxis, query), group(keyAxis, key)];
   const one = (indices) => (indices === null ? ":" : indices.length === 1 ? String(indices[0]) : null);
@@ -125,7 +127,8 @@ export function readout(shown, { query, key }) {
   const detail = placeOf(shown, query, key);
   const { queries, keys } = wordsRead(shown, { query, key });
   if (query === null) {
-    const most = limit === null ? "Attended to most by" : "Most changed in";
+    const changed = shown.entry.unnormalised ? "Given most by" : "Most changed in";
+    const most = limit === null ? "Attended to most by" : changed;
     return {
       pairs: queries.map((row) => pair(row, key)),
       sentence: `${most} ${quoted(shown.queries[queries[0]])}.`,
@@ -150,7 +153,10 @@ function sumInWords(shown, query) {
   const sum = formatWeight(rowSum(shown, query), shown.limit);
   const { queryAxis, keyAxis, limit } = shown;
   const hidden = keyAxis.at.includes(-1) ? " without the hidden tokens" : "";
-  if (limit !== null) return `Ranked by size of change. The changes in its row sum to ${sum}${hidden}.`;
+  if (limit !== null) {
+    const [of, what] = shown.entry.unnormalised ? ["", "weights"] : [" of change", "changes"];
+    return `Ranked by size${of}. The ${what} in its row sum to ${sum}${hidden}.`;
+  }
   const pieces = queryAxis.groups[query].length > 1 ? " (the mean of its pieces' rows)" : "";
   return `Its row sums to ${sum}${hidden}${pieces}.`;
 }

@@ -25,7 +25,7 @@ def reply(view: TraceView, version: int, request: dict[str, Any]) -> dict[str, A
 
     - ``{"head": [kind, layer, head]}``, ``{"aggregate": [kind, how, [[layer, head], …]]}`` and
       ``{"rollout": [kind, layer]}`` give ``{"weights": …}``, float16 bytes ``[query, key]``;
-      differences as shares of the kind's ``limit``.
+      those of a scale with a limit as shares of it.
     - ``{"heads": [kind, [[layer, head], …]]}`` gives a list of them.
     - ``{"overview": [kind, pair]}`` gives the thumbnails of what two sentences attend to: ``{"rows": …,
       "cols": …, "values": …}``, see `TraceView.overview`.
@@ -120,14 +120,14 @@ def to_bytes(weights: np.ndarray) -> bytes:
 
 
 def sent_weights(view: TraceView, kind: str, weights: np.ndarray) -> bytes:
-    """Return weights of a kind as they are sent: differences as shares of their scale."""
+    """Return weights of a kind as they are sent: as shares of their scale's limit, if it has one."""
     limit = view.limit(kind)
     return to_bytes(weights if limit is None else weights / np.float32(limit))
 
 
 def measures(view: TraceView, kind: str) -> dict[str, Any]:
-    """Return the labels and entropies of a kind's heads, None for those of a difference."""
-    if view.signed:
+    """Return the labels and entropies of a kind's heads, None where the weights are no shares."""
+    if not view.has_shares:
         return {"labels": None, "entropies": None}
     labels, entropies = view.measures(kind)
     return {"labels": labels, "entropies": entropies.astype("<f4").tobytes()}
@@ -141,7 +141,7 @@ def exported_requests(view: TraceView, version: int, part: Part) -> list[dict[st
             requests += [{"head": [kind, layer, head]} for head in part.heads_of(view, kind)]
             if not view.no_rollout(kind):
                 requests.append({"rollout": [kind, layer]})
-        if not view.signed:
+        if view.has_shares:
             requests.append({"measure": [kind]})
         if view.segments and kind == pair_kind(view.traces[0]):
             requests += [{"overview": [kind, pair]} for pair in PAIRS[1:]]

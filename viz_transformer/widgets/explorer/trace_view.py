@@ -2,8 +2,9 @@
 
 A large trace is hundreds of megabytes: nothing here copies it. A NaN never comes this far:
 ForwardTrace refuses it. Weights outside 0 to 1 are refused here, since the scale has no colour for
-them. Rows that do not sum to 1 are shown, with a note: they are what a removed softmax, or dropped
-weights, lead to.
+them, unless the trace says that they are not normalised: then they have a scale of their own, as
+differences have. Rows that do not sum to 1 are shown, with a note: they are what a removed softmax, or
+dropped weights, lead to.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.combine import combine_heads, difference_limit, strongest
+from viz_transformer.analysis.combine import combine_heads, scale_of, strongest
 from viz_transformer.analysis.head_labels import labels_and_entropies
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.matching import layers_at_same_depth, match_traces
@@ -29,6 +30,9 @@ from viz_transformer.widgets.explorer.sentence_pair import checked_segments, pai
 
 #: How far above 1 a weight may lie, or from 1 a row's sum: half precision stays within it.
 TOLERANCE = 0.01
+
+#: What is said of weights that are not normalised; measured_trace.js says the same.
+NOT_NORMALISED = "These weights are not normalised: a row need not sum to 1."
 
 #: All thumbnails of a large trace take no more than this together; each is from 8 × 8 to 32 × 32
 #: pixels.
@@ -67,6 +71,7 @@ class TraceView:
         biased: the kinds in which something is added to the scores for positions.
         attends_by: which part of their scores is shown, one of `PARTS_OF_SCORES`.
         segments: which sentence of a pair each token of `pair_kind` belongs to, 0 or 1; or empty.
+        scales: of the colours, by kind.
     """
 
     def __init__(
@@ -82,7 +87,7 @@ class TraceView:
 
         Raises:
             UserError: if one is no trace or holds no attention, if a weight is no share, if two have
-                nothing to compare (see `match_traces`), or if the segments do not fit.
+                nothing to compare (see `match_traces` and `scale_of`), or if the segments do not fit.
         """
         self.trace = _check_trace(trace)
         self.compare = None if compare is None else _check_trace(compare)
@@ -98,8 +103,8 @@ class TraceView:
         for each in self.traces:
             for kind in each.kinds:
                 _check_weights(each, kind)
+        self.scales = {kind: scale_of(self.traces, kind) for kind in self.kinds}
         self._rolled: dict[str, NDArray[np.float32]] = {}
-        self._limits: dict[str, float] = {}
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -107,9 +112,14 @@ class TraceView:
         return self.traces[0].kinds
 
     @property
-    def signed(self) -> bool:
-        """Whether this is a difference, from -1 to 1."""
-        return self.compare is not None
+    def is_raw(self) -> bool:
+        """Whether these are weights that are not normalised; nor is a difference of such."""
+        return self.compare is None and not self.trace.normalised
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether these are shares of a whole, and no difference: then heads have labels and entropies."""
+        return self.compare is None and self.trace.normalised
 
     def shape(self, kind: str) -> tuple[int, int, int, int]:
         """Return the numbers of layers, heads, queries and keys."""
@@ -139,7 +149,7 @@ class TraceView:
     def overview(self, kind: str, pair: str = "all") -> dict[str, Any]:
         """Return thumbnails of all heads of a kind, uint8: ``rows``, ``cols`` and ``values``.
 
-        255 is a weight of 1 (128 a difference of 0, and 255 the end of its scale), and each pixel
+        255 is a weight of 1 (where the scale has a limit, 128 is 0, and 255 the limit), and each pixel
         the strongest weight beneath it.
 
         Args:
@@ -166,13 +176,8 @@ class TraceView:
         return _single(first) - others[0] if others else _single(first)
 
     def limit(self, kind: str) -> float | None:
-        """Return the end of the scale that all heads of a kind share; None where it is no difference."""
-        if not self.signed:
-            return None
-        if kind not in self._limits:
-            layers = (self.layer(kind, layer) for layer in range(self.shape(kind)[0]))
-            self._limits[kind] = difference_limit(layers)
-        return self._limits[kind]
+        """Return the end of the scale that all heads of a kind share; None for shares of a whole."""
+        return self.scales[kind].limit
 
     def head(self, kind: str, layer: int, head: int) -> FloatArray:
         """Return the weights of a head, float32 ``[query, key]``."""
@@ -191,8 +196,10 @@ class TraceView:
 
     def note(self, kind: str) -> str:
         """Return what is unusual about the rows of a kind, in a sentence, or an empty text."""
+        if self.is_raw:
+            return NOT_NORMALISED
         rows = self._row_sums[kind]
-        if self.signed or not rows.n_off:
+        if not self.has_shares or not rows.n_off:
             return ""
         sums = " to ".join(dict.fromkeys((f"{rows.least:.2f}", f"{rows.most:.2f}")))
         if kind in self.trace.sinks:
@@ -271,6 +278,8 @@ class TraceView:
         """Return why there is no rollout of a kind, or an empty text."""
         used = tuple(KINDS) if kind == "cross" else (kind,)
         lacking = [each for each in used if each not in self.kinds]
+        if not self.trace.normalised:
+            return "rollout needs rows that sum to 1, and the weights of this trace are not normalised"
         if not lacking and any(self._row_sums[each].most > 1 + TOLERANCE for each in used):
             return "rollout needs rows that sum to 1, and rows of this trace sum to more"
         if lacking:
@@ -372,15 +381,17 @@ def _check_weights(trace: ForwardTrace, kind: str) -> None:
     """Refuse weights that are no shares.
 
     Raises:
-        UserError: if one is below 0 or above 1.
+        UserError: if one is below 0 or above 1, and the trace says that they are normalised.
     """
+    if not trace.normalised:
+        return
     weights = weights_of(trace, kind)
     least, most = float(weights.min()), float(weights.max())
     if least < 0 or most > 1 + TOLERANCE:
         raise UserError(
             f"the {kind} attention of this trace holds {least:.3g} to {most:.3g}, but a weight is "
-            "a share from 0 to 1; give the weights after the softmax, not the scores, and show a "
-            "difference with explore(trace, compare=other)"
+            "a share from 0 to 1; give the weights after the softmax, not the scores, show a "
+            "difference with explore(trace, compare=other), or capture with normalised=False what has signs"
         )
 
 

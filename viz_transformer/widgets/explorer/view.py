@@ -41,6 +41,11 @@ _ABOUT_DIFFERENCE = (
     "where it gives less. The small pictures are all heads of the model, one row of pictures per "
     "layer: click one to see it large."
 )
+_ABOUT_UNNORMALISED = (
+    "Each cell is the weight that the row (the query) gives the column (the key), as it was given: rows "
+    "need not sum to 1. Blue is above 0, orange below 0. The small pictures are all heads of the model, one "
+    "row of pictures per layer: click one to see it large."
+)
 #: What the large picture shows: one head, several as one, or the rollout through all layers.
 AGGREGATES = ("head", "mean", "max", "rollout")
 #: A model of more layers, or of more heads a layer, opens with all its heads on one wall.
@@ -187,7 +192,7 @@ class AttentionExplorer(View):
         super().__init__(
             answer=self._reply,
             traits={
-                "about": _ABOUT_DIFFERENCE if trace_view.signed else _ABOUT,
+                "about": _about(trace_view),
                 "data": pack_view(trace_view, self._version, _inside(trace_view, kind, layer, head)),
                 "kind": kind,
                 "layer": layer,
@@ -346,7 +351,7 @@ class AttentionExplorer(View):
             self._fit()
             first = (self.kind, self.layer, self.head)
             self.data = pack_view(trace_view, self._version, first)
-            self.about = _ABOUT_DIFFERENCE if trace_view.signed else _ABOUT
+            self.about = _about(trace_view)
 
     def _fit(self) -> None:
         """Bring what is chosen inside the trace."""
@@ -373,7 +378,7 @@ class AttentionExplorer(View):
         if not self.segments:
             self.pair = "all"
         self.scores = fitting_scores(self._trace_view, self.scores)
-        if self.order not in (*ORDERS, *self.scores):
+        if self.order not in self._orders():
             self.order = "layer"
         if self.layer_filter and self.layer_filter[-1] >= self.most_layers():
             self.layer_filter = []
@@ -446,7 +451,17 @@ class AttentionExplorer(View):
 
     @traitlets.validate("order")
     def _check_order(self, proposal: dict[str, Any]) -> str:
-        return _one_of("order", (*ORDERS, *self.scores), proposal["value"])
+        order = _one_of("order", (*ORDERS, *self.scores), proposal["value"])
+        if order not in self._orders():
+            raise SelectionError(
+                f"order={order!r} needs rows that sum to 1, and these weights are not normalised; choose "
+                "'layer' or one of your scores="
+            )
+        return order
+
+    def _orders(self) -> tuple[str, ...]:
+        """What heads can be sorted by: weights that are not normalised have no labels and entropies."""
+        return (*(ORDERS[:1] if self._trace_view.is_raw else ORDERS), *self.scores)
 
     @traitlets.validate("pair")
     def _check_pair(self, proposal: dict[str, Any]) -> str:
@@ -520,6 +535,13 @@ def _inside(trace_view: TraceView, kind: str, layer: int, head: int) -> Head | N
         return None
     n_layers, n_heads = trace_view.shape(kind)[:2]
     return (kind, layer, head) if 0 <= layer < n_layers and 0 <= head < n_heads else None
+
+
+def _about(trace_view: TraceView) -> str:
+    """What a cell is."""
+    if trace_view.is_raw:
+        return _ABOUT_UNNORMALISED
+    return _ABOUT if trace_view.has_shares else _ABOUT_DIFFERENCE
 
 
 def _is_large(trace_view: TraceView) -> bool:

@@ -100,7 +100,7 @@ function writeTitle(context, section, entry, theme) {
       ? "in order, layer·head"
       : "no head passes the filters";
   const range = entry.signed
-    ? ` · ${formatWeight(-entry.limit, entry.limit)} to ${formatWeight(entry.limit, entry.limit)}`
+    ? ` · ${formatWeight(entry.least, entry.limit)} to ${formatWeight(entry.limit, entry.limit)}`
     : "";
   const after = theme.measure(title, 13, true) + 12;
   const beside = [`${told}${range}`, range.slice(3)].find(

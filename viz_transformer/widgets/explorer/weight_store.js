@@ -28,8 +28,10 @@ const MOST_PIXELS = 64; // a side of the overview's pictures
  * @property {number} rows queries
  * @property {number} cols keys
  * @property {string} dtype "float32", "float16", or "uint8" for what an exported page rounds to 8 bits
- * @property {boolean} signed whether the weights are differences
- * @property {number | null} limit the end of their scale, for differences
+ * @property {boolean} signed whether the weights are differences, or not normalised
+ * @property {boolean} unnormalised whether they are weights that are no shares of a whole
+ * @property {number | null} limit the end of their scale, where they are signed
+ * @property {number} least where that scale begins: minus `limit`, or 0 where no weight is below 0
  * @property {{layers: number[], heads: number[]} | null} numbers the model's own; null: 0, 1, 2 …
  * @property {{layers: number[], of: number, heads: number[] | null} | null} matched of a difference of two
  *   models: the layer of the other that each layer meets, how many it has, and how many heads both have

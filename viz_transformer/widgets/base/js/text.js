@@ -106,14 +106,14 @@ const SMALLEST_POWER = -4; // of a difference: below it, not all of its zeros ar
  * tell them apart. _numbers.py does the same.
  */
 export function differencePower(limit) {
-  return limit >= 0.1 ? 0 : Math.floor(Math.log10(limit) + 1e-9);
+  return limit >= 0.1 && limit < 1000 ? 0 : Math.floor(Math.log10(limit) + 1e-9);
 }
 
 /** A weight to two decimals; a difference of weights with its sign, and the digits that its scale can tell apart. */
 export function formatWeight(value, limit = null) {
   if (limit === null) return formatNumber(value, 2);
   const power = differencePower(limit);
-  if (power >= SMALLEST_POWER) return formatSigned(value, power ? 1 - power : 2);
+  if (power >= SMALLEST_POWER && power <= 0) return formatSigned(value, power ? 1 - power : 2);
   const digits = weightDigits(value, limit);
   return /[1-9]/.test(digits) ? `${digits} × ${powerOfTen(Number(`1e${power}`))}` : "0";
 }
