@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib import pyplot as plt
+from matplotlib.font_manager import fontManager
 
 from tests.support.hand_made_traces import (
     HOSTILE,
@@ -25,7 +29,7 @@ from tests.support.javascript import answers_in_node
 from viz_transformer.analysis import output_rollout, rollout
 from viz_transformer.analysis.words import between_words, word_axis
 from viz_transformer.errors import UserError
-from viz_transformer.plots import plot_aggregate, plot_difference, plot_head, plot_heads, save_figure
+from viz_transformer.plots import fonts, plot_aggregate, plot_difference, plot_head, plot_heads, save_figure
 from viz_transformer.plots.colour import SIGNED, STOPS, ink_on, weight_colormap
 from viz_transformer.plots.labels import label, visible
 from viz_transformer.trace import ForwardTrace
@@ -84,13 +88,42 @@ def test_many_heads_and_tokens_are_drawn_too(tmp_path: Path) -> None:
     plot_heads(trace, "cross").savefig(tmp_path / "heads.png")
 
 
-@pytest.mark.filterwarnings("ignore:Glyph:UserWarning")  # no font has every script
 def test_hostile_tokens_are_drawn_as_text(tmp_path: Path) -> None:
     ax = plot_head(hostile_trace(), "cross", 0, 0)
     assert texts(ax.get_yticklabels()) == [f"{label(token)} → {label(token)}" for token in HOSTILE]
     assert not any(text.get_parse_math() for text in ax.get_xticklabels())
     ax.figure.savefig(tmp_path / "hostile.png")
     plot_heads(hostile_trace(), "cross").savefig(tmp_path / "hostile_all.png")
+
+
+def test_the_installed_font_that_has_a_glyph_is_found_and_else_its_code_point_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cuneiform, which no usual font has; a font of one character stands for that which was installed."""
+    monkeypatch.setattr(fontManager, "ttflist", [*fontManager.ttflist])
+    monkeypatch.setattr(fonts, "_needed", {})
+    weights = np.eye(2)[None, None]  # [layer, head, query, key]
+    trace = ForwardTrace(source_tokens=["𒀀", "猫𒀁"], encoder_attention=weights)
+    assert label("𒀀") == "<U+12000>"
+    builder = FontBuilder(1000)
+    builder.setupGlyphOrder([".notdef", "a"])
+    builder.setupCharacterMap({0x12000: "a"})
+    builder.setupGlyf({".notdef": TTGlyphPen(None).glyph(), "a": TTGlyphPen(None).glyph()})
+    builder.setupHorizontalMetrics({".notdef": (500, 0), "a": (500, 0)})
+    builder.setupHorizontalHeader(ascent=800, descent=-200)
+    builder.setupNameTable({"familyName": "Of One Sign", "styleName": "Regular"})
+    builder.setupOS2(usWeightClass=400)
+    builder.setupPost()
+    builder.save(tmp_path / "sign.ttf")
+    fontManager.addfont(tmp_path / "sign.ttf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib warns of a glyph that is missing
+        ax = plot_head(trace, "encoder", 0, 0)
+        ax.figure.savefig(tmp_path / "signs.png")
+    first, second = texts(ax.get_xticklabels())
+    assert first == "𒀀"
+    assert "Of One Sign" in ax.get_xticklabels()[0].get_fontfamily()
+    assert second.endswith("<U+12001>")
 
 
 def test_nothing_of_a_token_is_invisible_and_nothing_turns_it() -> None:

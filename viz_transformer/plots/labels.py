@@ -6,23 +6,11 @@ import re
 import unicodedata
 from typing import Any
 
-from matplotlib.font_manager import FontProperties, fontManager
+from matplotlib.font_manager import FontProperties
+
+from viz_transformer.plots.fonts import has_glyph, wider_fonts
 
 _LONGEST = 24  # characters
-
-# matplotlib's own font lacks these scripts; the first of them that a machine has is used.
-_WIDER_FONTS = (
-    "Noto Sans CJK JP",
-    "Noto Sans CJK SC",
-    "Hiragino Sans",
-    "Yu Gothic",
-    "Microsoft YaHei",
-    "Arial Unicode MS",
-    "Noto Sans Arabic",
-    "Noto Sans Devanagari",
-    "Noto Emoji",
-)
-
 
 #: Letters, marks and a symbol without ink, besides white space, controls and format characters.
 _BLANK = re.compile(
@@ -54,9 +42,14 @@ def visible(token: str) -> str:
         return "␣" * len(token) if token.strip(" ") == "" else token
     is_seen = not all(char == " " or _is_hidden(char) for char in token)
     return "".join(
-        f"<U+{ord(char):04X}>" if _is_hidden(char) and not (is_seen and _JOINING.match(char)) else char
+        code_point(char) if _is_hidden(char) and not (is_seen and _JOINING.match(char)) else char
         for char in token
     )
+
+
+def code_point(char: str) -> str:
+    """Return the name of a character that cannot be shown itself."""
+    return f"<U+{ord(char):04X}>"
 
 
 def _is_hidden(char: str) -> bool:
@@ -66,20 +59,15 @@ def _is_hidden(char: str) -> bool:
 
 
 def label(token: str) -> str:
-    """Return a token as an axis label: visible, and elided if very long."""
+    """Return a token as an axis label: visible, elided if very long, and with no glyph missing."""
     text = visible(token)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return "".join(char if has_glyph(char) else code_point(char) for char in text)
 
 
 def label_font(size: float, weight: str = "normal") -> FontProperties:
-    """Return the reader's font, followed by those installed that know more scripts."""
+    """Return the reader's font, followed by those that the labels so far need for other scripts."""
     return FontProperties(family=[*FontProperties().get_family(), *wider_fonts()], size=size, weight=weight)
-
-
-def wider_fonts() -> list[str]:
-    """Return the installed fonts that know more scripts, in the order in which they are tried."""
-    installed = set(fontManager.get_font_names())
-    return [name for name in _WIDER_FONTS if name in installed]
 
 
 def label_style(size: float, weight: str = "normal") -> dict[str, Any]:

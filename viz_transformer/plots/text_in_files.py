@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.text import Text
 
-from viz_transformer.plots.labels import wider_fonts
+from viz_transformer.plots.fonts import wider_fonts
 
 
 class TextFigure(Figure):
