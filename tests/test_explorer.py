@@ -190,8 +190,10 @@ def test_scores_pictures_segments_and_times_that_do_not_fit_are_refused() -> Non
         ({"seconds_per_frame": "fast"}, f"seconds_per_frame='fast'; {time}"),
     ]
     pictures = [
-        ({"grid": (14, 14)}, r"grid=\(14, 14\) has 196 patches, but the encoder attention .* 13 keys"),
-        ({"grid": (2, 3)}, r"has 6 patches, but .* 13 keys; give a grid with one patch per key"),
+        ({"grid": (14, 14)}, r"grid=\(14, 14\) has 196 patches for 13 tokens"),
+        ({"grid": (2, 3)}, r"6 patches, .* open where among the 13 tokens .* grid=\(2, 3, start\)"),
+        ({"grid": (3, 4, 2)}, r"grid=\(3, 4, 2\) has 12 patches, the first at 2, for 13 tokens"),
+        ({"grid": (3, 4, -1)}, "give the rows and columns of patches"),
         ({"grid": 14}, "give the rows and columns of patches"),
         ({"grid": (0, 4)}, "give the rows and columns of patches"),
         ({"image": np.ones((3, 3, 3))}, r"give grid=\(rows, columns\) too"),
@@ -283,7 +285,7 @@ def test_an_image_is_sent_as_bytes_of_a_small_picture() -> None:
     image = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
     for given in (image, image.tolist(), np.moveaxis(image, -1, 0), image / 255):
         view = explore(vision_trace(), grid=(3, 4), image=given)
-        assert view.grid == [3, 4]
+        assert view.grid == [3, 4, 1, 13, 0]
         assert view.image == {**view.image, "width": 40, "height": 30, "pixels": image.tobytes()}
     large = explore(vision_trace(), grid=[3, 4], image=np.ones((600, 1000))).image  # and grey
     assert large == {**large, "width": 250, "height": 150, "pixels": b"\xff" * (250 * 150 * 3)}

@@ -82,41 +82,49 @@ test("only the kind in which the pair attends to itself is filtered", () => {
   assert.deepEqual([rows, cols, ...values], [2, 1, 64, 102]);
 });
 
-const PATCHES = { rows: 2, cols: 3, extra: 1, ofQueries: true }; // a class token, then six patches
+// A class token, then six patches; and a text around a picture.
+const PATCHES = { rows: 2, cols: 3, start: 1, tokens: 7, ofQueries: true };
+const AMONG_WORDS = { ...PATCHES, start: 2, tokens: 11 };
 
-test("the last keys are the patches, and what stands before them is apart", () => {
+test("the keys of one side are the patches, from where they begin", () => {
   assertTable(
-    (kind, rows, cols, patches) => picture.patchesOf({ kind, rows, cols }, patches),
+    (kind, cols, grid) => picture.patchesOf({ kind, cols }, grid),
     [
-      ["encoder", 7, 7, [2, 3], PATCHES],
-      ["cross", 4, 6, [2, 3], { ...PATCHES, extra: 0, ofQueries: false }],
-      ["decoder", 4, 4, [2, 3], null], // fewer keys than patches
-      ["encoder", 7, 7, [], null],
+      ["encoder", 7, [2, 3, 1, 7, 0], PATCHES],
+      ["cross", 6, [2, 3, 0, 6, 0], { ...PATCHES, start: 0, tokens: 6, ofQueries: false }],
+      ["decoder", 11, [2, 3, 2, 11, 1], AMONG_WORDS],
+      ["decoder", 7, [2, 3, 1, 7, 0], null], // as many keys, of the other side
+      ["encoder", 8, [2, 3, 1, 7, 0], null], // of another sentence
+      ["encoder", 7, [], null],
     ],
   );
 });
 
 test("each token of a picture is found under the middle of its place", () => {
-  const layout = picture.pictureLayout(PATCHES, { width: 200, height: 400 }, {});
-  const { left, width, height } = layout;
-  assertTable(
-    (x, y) => picture.patchAt(layout, x, y),
-    [
-      [5, 5, 0],
-      ...[1, 2, 3, 4, 5, 6].map((token) => [
-        left + ((((token - 1) % 3) + 0.5) * width) / 3,
-        ((token < 4 ? 0.5 : 1.5) * height) / 2,
-        token,
-      ]),
-      [left + width + 3, 5, null],
-      [left + 5, height + 3, null],
-    ],
-  );
+  for (const patches of [PATCHES, AMONG_WORDS, { ...AMONG_WORDS, tokens: 60 }]) {
+    const layout = picture.pictureLayout(patches, { width: 200, height: 400 }, {});
+    const { left, width, height, apart, perColumn } = layout;
+    const found = [];
+    for (let place = 0; place < picture.countApart(patches); place++) {
+      const [x, y] = [Math.floor(place / perColumn) * (apart + 2), (place % perColumn) * (apart + 2)];
+      assert.ok(y + apart <= height, "below the grid");
+      found.push(picture.patchAt(layout, x + apart / 2, y + apart / 2));
+    }
+    for (const row of [0.25, 0.75])
+      for (const column of [1, 3, 5])
+        found.push(picture.patchAt(layout, left + (column * width) / 6, row * height));
+    assert.deepEqual(
+      found.sort((a, b) => a - b),
+      Array.from({ length: patches.tokens }, (_, token) => token),
+    );
+    assert.equal(picture.patchAt(layout, left + width + 3, 5), null);
+    assert.equal(picture.patchAt(layout, left + 5, height + 3), null);
+  }
 });
 
-test("the arrow keys move over patches, and from the first row to the class token", () => {
+test("the arrow keys move over patches, and from the first and last row to the tokens apart", () => {
   assertTable(
-    (token, key, extra = 1) => picture.movePatch({ ...PATCHES, extra }, token, key),
+    (token, key, patches = PATCHES) => picture.movePatch(patches, token, key),
     [
       [null, "ArrowRight", 0],
       [0, "ArrowRight", 1],
@@ -124,7 +132,11 @@ test("the arrow keys move over patches, and from the first row to the class toke
       [4, "ArrowUp", 1],
       [2, "ArrowUp", 0],
       [6, "ArrowRight", 6],
-      [1, "ArrowUp", 0, 1],
+      [6, "ArrowDown", 6],
+      [0, "ArrowUp", { ...PATCHES, start: 0, tokens: 6 }, 0],
+      [6, "ArrowDown", AMONG_WORDS, 8],
+      [8, "ArrowUp", AMONG_WORDS, 7],
+      [10, "ArrowRight", AMONG_WORDS, 10],
     ],
   );
 });
@@ -140,4 +152,9 @@ test("the attention of a query is laid on the tokens it belongs to, and told", (
     "From patch in row 1, column 1 · to [CLS] 0.5\nmost 0.3, patch in row 0, column 2",
   );
   assert.equal(picture.patchInWords(PATCHES, 0, "[CLS]"), "[CLS]");
+  const ofWord = Float32Array.of(0.125, 0.125, 0, 0, 0, 0, 0.5, 0, 0.125, 0.125, 0);
+  assert.equal(
+    picture.pictureCaption(AMONG_WORDS, ofWord, 8, "what"),
+    "From what · to tokens apart 0.5\nmost 0.5, patch in row 1, column 1",
+  );
 });

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer.analysis.patches import find_patches
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, shares_of
 
@@ -84,8 +85,8 @@ def bias_by_offset(
     Args:
         trace: of a vision model with relative biases, such as Swin or BEiT.
         kind: ``"encoder"`` or ``"decoder"``.
-        grid: the rows and columns of patches, which are the last positions; a class token before them is
-            left out.
+        grid: the rows and columns of patches, and where they begin unless all positions are patches or a
+            class token is first: see `find_patches`. Other positions are left out.
         layer: the index of the layer; of biases that all layers share, any.
 
     Returns:
@@ -100,16 +101,18 @@ def bias_by_offset(
     Source: Liu et al. 2021, *Swin Transformer*, section 3.2.
     """
     bias = _bias_of_layer(trace, kind, layer)
-    rows, columns = _sizes_of(grid, kind, bias.shape[-1])
+    tokens = trace.key_tokens(kind)
+    rows, columns, start = find_patches(grid, tokens, class_token=kind == "encoder")
     n = rows * columns
+    patches = slice(start, start + n)
     weights = trace.attention(kind)
     attended = np.ones((n, n), dtype=np.bool_)
     if weights is not None:
-        attended = ~_closed(weights[layer : layer + 1])[0, 0, -n:, -n:]
+        attended = ~_closed(weights[layer : layer + 1])[0, 0, patches, patches]
     row, column = np.divmod(np.arange(n), columns)
     down, right = row - row[:, None] + rows - 1, column - column[:, None] + columns - 1  # [query, key]
     offset = (down * (2 * columns - 1) + right)[attended]  # [pair]
-    values = bias[:, -n:, -n:][:, attended]  # [head, pair]
+    values = bias[:, patches, patches][:, attended]  # [head, pair]
     least, most = (np.full((len(bias), 2 * rows - 1, 2 * columns - 1), end) for end in (np.inf, -np.inf))
     for head, of_head in enumerate(values):
         np.minimum.at(least[head].reshape(-1), offset, of_head)
@@ -121,20 +124,6 @@ def bias_by_offset(
             "patches; check grid=, or look at it as it is: trace.position_bias(kind)"
         )
     return np.where(known, least, np.nan).astype(np.float32)
-
-
-def _sizes_of(grid: Sequence[int], kind: str, n_positions: int) -> tuple[int, int]:
-    """Return the rows and columns of patches, which the positions must hold."""
-    sizes = list(grid) if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str) else []
-    if len(sizes) != 2 or not all(isinstance(size, int | np.integer) and size > 0 for size in sizes):
-        raise UserError(f"grid={grid!r:.40}; give the rows and columns of patches, such as grid=(14, 14)")
-    rows, columns = map(int, sizes)
-    if rows * columns > n_positions:
-        raise UserError(
-            f"grid=({rows}, {columns}) has {rows * columns} patches, but the {kind} has {n_positions} "
-            "positions; give a grid with one patch per position, class tokens apart"
-        )
-    return rows, columns
 
 
 def without_position_bias(trace: ForwardTrace) -> ForwardTrace:

@@ -50,7 +50,7 @@ def plot_position_bias(
         kind: ``"encoder"`` or ``"decoder"``.
         layer: the index of the layer; of biases that all layers share, any.
         ax: where to draw; a new figure if None.
-        grid: of a vision model, the rows and columns of patches: then each head is a map of offsets, the
+        grid: of a vision model, as `explore` takes it: then each head is a map of offsets, the
             query's own patch in its middle.
 
     Returns:

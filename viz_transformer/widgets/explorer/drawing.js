@@ -6,7 +6,14 @@ import { drawMatrix, paintCells } from "../base/js/heatmap.js";
 import { formatWeight } from "../base/js/text.js";
 import { tokenOf } from "./displayed_head.js";
 import { wordsRead } from "./readout.js";
-import { drawPicture, imageCanvas, pictureCaption, weightsOnPatches } from "./patch_picture.js";
+import {
+  countApart,
+  drawPicture,
+  imageCanvas,
+  pictureCaption,
+  tokenApart,
+  weightsOnPatches,
+} from "./patch_picture.js";
 import { drawColumns } from "./token_columns.js";
 import { drawWall, paintWall } from "./wall_drawing.js";
 
@@ -166,7 +173,7 @@ function drawPatches({ canvas, announce }, snapshot, { picture }, { theme, memo 
   const row = active.query ?? 0;
   const query = patches.ofQueries ? tokenOf(shown.queryAxis, row) : null;
   const weights = weightsOnPatches(shown, row);
-  const apart = patches.extra === 1 ? shown.entry.keys[0] : undefined;
+  const apart = countApart(patches) === 1 ? shown.entry.keys[tokenApart(patches, 0)] : undefined;
   const image = memo("image", [options.image], () =>
     options.image.width ? imageCanvas(options.image) : null,
   );

@@ -5,7 +5,8 @@ import { drawText, fitCanvas, strokeBox } from "../base/js/canvas.js";
 import { weightColour } from "../base/js/colour.js";
 import { shortNumber, visible } from "../base/js/text.js";
 
-const APART = 18; // side of a token that is no patch
+const APART = [18, 12, 6, 3]; // sides of a token that is no patch: the first for which there is room
+const APART_GAP = 2;
 const GAP_APART = 8;
 const CAPTION = 36;
 
@@ -13,8 +14,9 @@ const CAPTION = 36;
  * @typedef {object} Patches which tokens are patches
  * @property {number} rows
  * @property {number} cols
- * @property {number} extra how many tokens stand before the patches
- * @property {boolean} ofQueries whether queries are patches too
+ * @property {number} start the first patch
+ * @property {number} tokens how many tokens there are, patches and others
+ * @property {boolean} ofQueries whether queries are these tokens too
  *
  * @typedef {object} PictureLayout
  * @property {Patches} patches
@@ -22,23 +24,39 @@ const CAPTION = 36;
  * @property {number} width of the grid
  * @property {number} height of the grid
  * @property {number} apart side of a token that is no patch
+ * @property {number} perColumn how many of these stand in a column
  */
 
 /**
  * The patches among the keys of a kind, or null where its keys are not the picture.
  *
- * @param {{kind: string, rows: number, cols: number}} entry
- * @param {number[]} grid rows and columns of patches, or empty
+ * @param {{kind: string, cols: number}} entry
+ * @param {number[]} grid rows, columns, first patch, number of keys, 0 for the source or 1; or empty
  * @returns {Patches | null}
  */
-export function patchesOf({ kind, rows: queries, cols: keys }, [rows, cols]) {
-  const extra = keys - rows * cols;
-  if (!rows || extra < 0 || extra >= rows * cols) return null;
-  return { rows, cols, extra, ofQueries: kind !== "cross" && queries === keys };
+export function patchesOf({ kind, cols: keys }, [rows, cols, start, tokens, side]) {
+  if (!rows || keys !== tokens || side !== Number(kind === "decoder")) return null;
+  return { rows, cols, start, tokens, ofQueries: kind !== "cross" };
+}
+
+/** How many tokens are no patches. */
+export function countApart({ rows, cols, tokens }) {
+  return tokens - rows * cols;
+}
+
+/** The token at a place among those that are no patches, which may stand before and after them. */
+export function tokenApart({ rows, cols, start }, place) {
+  return place < start ? place : place + rows * cols;
+}
+
+/** The place of a token in the grid, in reading order; null for one that is no patch. */
+function placeInGrid({ rows, cols, start }, token) {
+  return token >= start && token < start + rows * cols ? token - start : null;
 }
 
 /**
- * Where the grid stands: as large as the room, in the shape of the picture.
+ * Where the grid stands: as large as the room, in the shape of the picture, beside the tokens that are
+ * no patches.
  *
  * @param {Patches} patches
  * @param {{width: number, height: number}} room
@@ -46,38 +64,54 @@ export function patchesOf({ kind, rows: queries, cols: keys }, [rows, cols]) {
  * @returns {PictureLayout}
  */
 export function pictureLayout(patches, room, image) {
-  const left = patches.extra ? APART + GAP_APART : 0;
+  const count = countApart(patches);
   const shape = image.width ? image.width / image.height : patches.cols / patches.rows;
-  const width = Math.min(room.width - left, (room.height - CAPTION) * shape);
-  return { patches, left, width, height: width / shape, apart: APART };
+  /** @type {PictureLayout} */
+  let layout;
+  for (const apart of APART) {
+    for (let columns = Math.min(count, 1); columns <= count; columns++) {
+      const left = columns && columns * (apart + APART_GAP) - APART_GAP + GAP_APART;
+      if (left > room.width / 3) break;
+      const width = Math.min(room.width - left, (room.height - CAPTION) * shape);
+      const height = width / shape;
+      const perColumn = Math.max(1, Math.floor((height + APART_GAP) / (apart + APART_GAP)));
+      layout = { patches, left, width, height, apart, perColumn };
+      if (columns * perColumn >= count) return layout;
+    }
+  }
+  return layout;
 }
 
 /** The token at a point of the picture, or null. */
-export function patchAt({ patches, left, width, height, apart }, x, y) {
-  const { rows, cols, extra } = patches;
-  if (x < apart && extra) {
-    const place = Math.floor(y / (apart + 2));
-    return y >= 0 && place < extra ? place : null;
+export function patchAt({ patches, left, width, height, apart, perColumn }, x, y) {
+  const { rows, cols, start } = patches;
+  if (x < left - GAP_APART && y >= 0) {
+    const place = Math.floor(x / (apart + APART_GAP)) * perColumn + Math.floor(y / (apart + APART_GAP));
+    return y < perColumn * (apart + APART_GAP) && place < countApart(patches)
+      ? tokenApart(patches, place)
+      : null;
   }
   const [column, row] = [Math.floor(((x - left) / width) * cols), Math.floor((y / height) * rows)];
-  return column >= 0 && column < cols && row >= 0 && row < rows ? extra + row * cols + column : null;
+  return column >= 0 && column < cols && row >= 0 && row < rows ? start + row * cols + column : null;
 }
 
 /** The token that an arrow key moves to, from one token of the picture. */
-export function movePatch({ rows, cols, extra }, token, key) {
+export function movePatch(patches, token, key) {
+  const { rows, cols, start, tokens } = patches;
   if (token === null) return 0;
-  const last = extra + rows * cols - 1;
-  const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -cols, ArrowDown: cols }[key];
-  if (token < extra) return key === "ArrowRight" || key === "ArrowDown" ? token + 1 : Math.max(0, token - 1);
-  const to = token + step;
-  if (key === "ArrowUp" && to < extra) return extra ? extra - 1 : token;
-  return to < 0 || to > last ? token : to;
+  const inGrid = placeInGrid(patches, token) !== null;
+  const [after, down] = [start + rows * cols, inGrid ? cols : 1];
+  const to = token + { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -down, ArrowDown: down }[key];
+  if (inGrid && key === "ArrowUp" && to < start) return start ? start - 1 : token;
+  if (inGrid && key === "ArrowDown" && to >= after) return after < tokens ? after : token;
+  return Math.min(tokens - 1, Math.max(0, to));
 }
 
 /** A token of the picture in words: "patch in row 2, column 5", or its own name. */
-export function patchInWords({ cols, extra }, token, name) {
-  if (token < extra) return visible(name);
-  return `patch in row ${Math.floor((token - extra) / cols)}, column ${(token - extra) % cols}`;
+export function patchInWords(patches, token, name) {
+  const place = placeInGrid(patches, token);
+  if (place === null) return visible(name);
+  return `patch in row ${Math.floor(place / patches.cols)}, column ${place % patches.cols}`;
 }
 
 /**
@@ -120,13 +154,18 @@ export function imageCanvas({ width, height, pixels }) {
  * @param {import("../base/js/colour.js").Theme} theme
  */
 export function drawPicture(canvas, layout, { weights, query, key, limit, caption }, image, theme) {
-  const { patches, left, width, height, apart } = layout;
-  const { rows, cols, extra } = patches;
+  const { patches, left, width, height, apart, perColumn } = layout;
+  const { rows, cols, start } = patches;
   const context = fitCanvas(canvas, left + width, height + CAPTION, theme.scale);
   const most = weights.reduce((best, weight) => Math.max(best, Math.abs(weight)), 0) || 1;
   const boxOf = (token) => {
-    if (token < extra) return [0, token * (apart + 2), apart, apart];
-    const [row, column] = [Math.floor((token - extra) / cols), (token - extra) % cols];
+    const place = placeInGrid(patches, token);
+    if (place === null) {
+      const among = token < start ? token : token - rows * cols;
+      const column = Math.floor(among / perColumn);
+      return [column * (apart + APART_GAP), (among % perColumn) * (apart + APART_GAP), apart, apart];
+    }
+    const [row, column] = [Math.floor(place / cols), place % cols];
     // Whole pixels: half covered ones would draw a lattice.
     const [x, y] = [left + Math.round((column * width) / cols), Math.round((row * height) / rows)];
     const [end, below] = [
@@ -139,19 +178,20 @@ export function drawPicture(canvas, layout, { weights, query, key, limit, captio
   weights.forEach((weight, token) => {
     const [x, y, across, down] = boxOf(token);
     const share = Math.abs(weight) / most;
-    if (image && token >= extra && limit === null) {
+    const onImage = image && placeInGrid(patches, token) !== null;
+    if (onImage && limit === null) {
       context.globalAlpha = 0.86 * (1 - share);
       context.fillStyle = theme.background;
     } else {
       const scaled = limit === null ? share : weight;
-      context.globalAlpha = image && token >= extra ? 0.7 : 1;
+      context.globalAlpha = onImage ? 0.7 : 1;
       context.fillStyle = `rgb(${weightColour(scaled, limit, theme).join()})`;
     }
     context.fillRect(x, y, across, down);
   });
   context.globalAlpha = 1;
-  for (let token = 0; token < extra; token++) {
-    const [x, y, across, down] = boxOf(token);
+  for (let place = 0; place < countApart(patches); place++) {
+    const [x, y, across, down] = boxOf(tokenApart(patches, place));
     strokeBox(context, x, y, across, down, theme.muted, 1);
   }
   const outline = (token, colour) => {
@@ -168,11 +208,14 @@ export function drawPicture(canvas, layout, { weights, query, key, limit, captio
 
 /** What is said under the picture, in two lines. */
 export function pictureCaption(patches, weights, query, name, apartName = "tokens apart") {
-  const inGrid = weights.slice(patches.extra);
-  const apart = weights.slice(0, patches.extra).reduce((sum, weight) => sum + weight, 0);
+  const { rows, cols, start } = patches;
+  const inGrid = weights.slice(start, start + rows * cols);
   const best = inGrid.reduce((at, weight, i) => (Math.abs(weight) > Math.abs(inGrid[at]) ? i : at), 0);
   const who = query === null ? visible(name) : patchInWords(patches, query, name);
-  const brightest = `most ${shortNumber(inGrid[best], 2)}, ${patchInWords(patches, patches.extra + best, "")}`;
-  const rest = patches.extra && query !== 0 ? ` · to ${visible(apartName)} ${shortNumber(apart, 2)}` : "";
+  const brightest = `most ${shortNumber(inGrid[best], 2)}, ${patchInWords(patches, start + best, "")}`;
+  const count = countApart(patches);
+  const apart = weights.reduce((sum, w, token) => sum + (placeInGrid(patches, token) === null ? w : 0), 0);
+  const isOnlyApart = count === 1 && query === tokenApart(patches, 0);
+  const rest = count && !isOnlyApart ? ` · to ${visible(apartName)} ${shortNumber(apart, 2)}` : "";
   return `From ${who}${rest}\n${brightest}`;
 }

@@ -8,33 +8,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer.analysis.patches import find_patches
 from viz_transformer.errors import UserError
+from viz_transformer.trace.kinds import find_kind
 from viz_transformer.widgets.explorer.trace_view import TraceView
 
 _MOST_PIXELS = 256  # a side of the image as it is sent
 
 
 def checked_grid(view: TraceView, kind: str, grid: Sequence[int] | None) -> list[int]:
-    """Return the rows and columns of patches; an empty list if there are none.
+    """Return where the patches are as the page reads it; an empty list if there are none.
 
-    The patches are the last keys; what stands before them (a class token, registers) is no patch.
+    Returns:
+        Rows, columns, the position of the first patch, how many keys there are, and 0 where the keys are
+        the source's, else 1: a kind with other keys has no picture.
 
     Raises:
-        UserError: if `grid` is no pair of sizes, or the keys of this kind do not fill it.
+        UserError: as `find_patches` of the kind's keys.
     """
     if grid is None:
         return []
-    sizes = list(grid) if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str) else []
-    if len(sizes) != 2 or not all(isinstance(size, int | np.integer) and size > 0 for size in sizes):
-        raise UserError(f"grid={grid!r:.40}; give the rows and columns of patches, such as grid=(14, 14)")
-    rows, cols = map(int, sizes)
-    n_keys = view.shape(kind)[3] if kind in view.kinds else rows * cols
-    if not rows * cols <= n_keys < 2 * rows * cols:
-        raise UserError(
-            f"grid=({rows}, {cols}) has {rows * cols} patches, but the {kind} attention of this trace has "
-            f"{n_keys} keys; give a grid with one patch per key, class tokens apart"
-        )
-    return [rows, cols]
+    key = find_kind(kind).key
+    tokens = view.traces[0].key_tokens(kind)
+    patches = find_patches(grid, tokens, class_token=key == "source")
+    return [*patches, len(tokens), int(key == "target")]
 
 
 def packed_image(image: Any, grid: list[int]) -> dict[str, Any]:

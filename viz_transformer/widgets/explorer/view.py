@@ -98,7 +98,8 @@ class AttentionExplorer(View):
             its heads attend: ``"both"``, ``"content"`` alone or ``"positions"`` alone; see
             `viz_transformer.analysis.without_position_bias`.
         biased: the kinds of attention for which there is that choice.
-        grid: rows and columns of the picture's patches that the keys are, or empty.
+        grid: rows and columns of the picture's patches that the keys are, the first one's position, and how
+            many keys there are, of the source (0) or the target (1); or empty.
         seconds_per_frame: of a sound model, how much time each source position stands for, or None.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
@@ -218,6 +219,11 @@ class AttentionExplorer(View):
                 "wall": wall,
             },
         )
+
+    @traitlets.validate("grid")
+    def _check_grid(self, proposal: Any) -> list[int]:
+        grid = proposal["value"]
+        return grid if len(grid) in (0, 5) else checked_grid(self._trace_view, self.kind, grid)
 
     @property
     def trace(self) -> ForwardTrace:

@@ -1,0 +1,61 @@
+"""Where the patches of a picture stand among the tokens of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import numpy as np
+
+from viz_transformer._text import shown
+from viz_transformer.errors import UserError
+
+
+def find_patches(grid: Sequence[int], tokens: Sequence[str], *, class_token: bool) -> tuple[int, int, int]:
+    """Return the rows and columns of patches, and the position of the first.
+
+    Without a start they are all tokens, the only run of as many equal labels (such as ``<image>``), or all
+    but a class token at the beginning. A token is never guessed to be a patch.
+
+    Args:
+        grid: ``(rows, columns)``, or ``(rows, columns, start)`` with the first patch's position, from 0.
+        tokens: the labels of all positions.
+        class_token: whether one token more may be a class token, as an encoder's.
+
+    Raises:
+        UserError: if `grid` is none, the tokens have no room for it, or it is open where it begins.
+    """
+    numbers = list(grid) if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str) else []
+    if len(numbers) not in (2, 3) or not all(
+        isinstance(number, int | np.integer) and number >= (place < 2) for place, number in enumerate(numbers)
+    ):
+        raise UserError(
+            f"grid={shown(grid)}; give the rows and columns of patches, such as grid=(14, 14), and where "
+            "they begin unless all tokens are patches: grid=(14, 14, 1)"
+        )
+    rows, columns, *given = map(int, numbers)
+    n = rows * columns
+    start = given[0] if given else _start_of(n, tokens, class_token)
+    if start is None and n < len(tokens):
+        raise UserError(
+            f"grid=({rows}, {columns}) has {n} patches, and it is open where among the {len(tokens)} tokens "
+            f"they begin; say so, counted from 0: grid=({rows}, {columns}, start)"
+        )
+    if start is None or start + n > len(tokens):
+        begin = f", the first at {start}," if given else ""
+        raise UserError(
+            f"grid={tuple(numbers)} has {n} patches{begin} for {len(tokens)} tokens; give a grid with one "
+            "token for each patch"
+        )
+    return rows, columns, start
+
+
+def _start_of(n_patches: int, tokens: Sequence[str], class_token: bool) -> int | None:
+    """Return where so many patches begin, or None where that is open."""
+    if len(tokens) == n_patches:
+        return 0
+    runs = [list(run) for _, run in groupby(range(len(tokens)), key=tokens.__getitem__)]
+    fitting = [run[0] for run in runs if len(run) == n_patches > 1]
+    if len(fitting) == 1:
+        return fitting[0]
+    return 1 if class_token and not fitting and len(tokens) == n_patches + 1 else None
