@@ -21,6 +21,7 @@ from viz_transformer.analysis.words import (
     word_axis,
 )
 from viz_transformer.errors import UserError
+from viz_transformer.plots.colour_scale import ScaleChoice
 from viz_transformer.plots.matrix import Picture, draw_picture
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
 from viz_transformer.trace.times import with_times
@@ -38,6 +39,7 @@ class Reading:
     threshold: float = 0.0
     hide_special: bool = False
     merge_words: bool = False
+    scale: ScaleChoice = None
     #: Which queries and which keys are shown; all if None.
     kept: tuple[Sequence[bool] | None, Sequence[bool] | None] = (None, None)
 
@@ -52,6 +54,7 @@ def plot_head(
     threshold: float = 0.0,
     hide_special: bool = False,
     merge_words: bool = False,
+    scale: ScaleChoice = None,
 ) -> Axes:
     """Draw one head's weights as a heatmap: queries down the side, keys along the top.
 
@@ -71,15 +74,19 @@ def plot_head(
         hide_special: whether ``<sos>``, ``[CLS]`` and their like are left out.
         merge_words: whether the pieces of a word are one row and one column; needs the trace's
             word numbers.
+        scale: of the colours; None for 0 to 1. ``"row"``: each row up to its largest weight. ``"log"``:
+            logarithmic, from the power of ten below the smallest weight (at most six below the end). A
+            pair such as ``(0, 0.2)``: those limits, and what lies beyond has the colour of the end.
 
     Returns:
         The axes. Their image holds the weights, ``[query, key]``, coloured from 0 to 1; weights that are not
-        normalised up to the largest of all heads, those below 0 in orange.
+        normalised up to the largest of all heads, those below 0 in orange. With ``scale="row"`` it holds
+        their shares of the largest in its row.
 
     Raises:
-        UserError: if the trace has no such attention, layer or head.
+        UserError: if the trace has no such attention, layer or head, or there is no such `scale`.
     """
-    reading = Reading(threshold, hide_special, merge_words)
+    reading = Reading(threshold, hide_special, merge_words, scale)
     return draw_picture(picture_of([trace], kind, [(layer, head)], "head", reading), ax)
 
 
@@ -95,6 +102,7 @@ def plot_aggregate(
     threshold: float = 0.0,
     hide_special: bool = False,
     merge_words: bool = False,
+    scale: ScaleChoice = None,
 ) -> Axes:
     """Draw several heads as one matrix, or the rollout of all layers up to one.
 
@@ -116,6 +124,7 @@ def plot_aggregate(
         threshold: as in `plot_head`.
         hide_special: as in `plot_head`.
         merge_words: as in `plot_head`.
+        scale: as in `plot_head`.
 
     Returns:
         The axes. Their image holds the matrix, ``[query, key]``.
@@ -132,7 +141,7 @@ def plot_aggregate(
     if how == "rollout" or not pairs:
         pairs = [(layer, head) for head in range(weights.shape[1])]
     traces = [trace] if compare is None else [trace, compare]
-    reading = Reading(threshold, hide_special, merge_words)
+    reading = Reading(threshold, hide_special, merge_words, scale)
     return draw_picture(picture_of(traces, kind, pairs, how, reading), ax)
 
 
@@ -147,6 +156,7 @@ def plot_difference(
     threshold: float = 0.0,
     hide_special: bool = False,
     merge_words: bool = False,
+    scale: ScaleChoice = None,
 ) -> Axes:
     """Draw one head's weights in `trace` minus those in `other`: blue is more, orange is less.
 
@@ -168,6 +178,7 @@ def plot_difference(
         threshold: as in `plot_head`.
         hide_special: as in `plot_head`.
         merge_words: as in `plot_head`.
+        scale: as in `plot_head`.
 
     Returns:
         The axes. Their image holds the difference, ``[query, key]``.
@@ -175,7 +186,7 @@ def plot_difference(
     Raises:
         UserError: if a trace has no such attention, layer or head, or their shapes differ.
     """
-    reading = Reading(threshold, hide_special, merge_words)
+    reading = Reading(threshold, hide_special, merge_words, scale)
     return draw_picture(picture_of([trace, other], kind, [(layer, head)], "head", reading), ax)
 
 
@@ -238,6 +249,7 @@ def picture_of(
         scale=scale,
         threshold=reading.threshold,
         merged=any(len(group) > 1 for group in (*queries.groups, *keys.groups)),
+        colours=reading.scale,
     )
 
 

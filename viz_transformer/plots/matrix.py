@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from viz_transformer._numbers import (
     difference_digits,
-    difference_power,
     fixed_number,
-    power_of_ten,
     short_number,
 )
 from viz_transformer.analysis.combine import SHARES, Scale
 from viz_transformer.plots.alt_text import describe_matrix, set_alt_text
-from viz_transformer.plots.colour import ink_in, scale_colormap, scale_ticks
+from viz_transformer.plots.colour import ink_in
+from viz_transformer.plots.colour_scale import ColourScale, ScaleChoice, colour_scale, note_on_cells
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.trace import FloatArray
@@ -48,7 +47,8 @@ class Picture:
         masked: bool ``[query, key]``, the cells that a mask closed.
         title: what it is, in a heading.
         what: what it is, in a sentence: ``"cross attention, layer 1, head 2"``.
-        scale: of the colours.
+        scale: what weights they are, and the usual scale of their colours.
+        colours: another scale: ``"row"``, ``"log"`` or limits, see `colour_scale`; None for the usual one.
         threshold: weights of less than this size are left blank; of a scale with a limit, a share of it.
         reads: what a decoder had read when it wrote each query, where that is known.
         merged: whether pieces are merged into words: the weights of a key's summed, of a query's averaged.
@@ -64,16 +64,19 @@ class Picture:
     threshold: float = 0.0
     reads: Sequence[str] | None = None
     merged: bool = False
+    colours: ScaleChoice = None
 
 
 def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
     """Draw a matrix into `ax`, or into a new figure with its describe_picture text; return the axes."""
-    weights, limit = picture.weights, picture.scale.limit
+    weights, limit, note = picture.weights, picture.scale.limit, note_on_cells(picture.scale)
+    colours = colour_scale(weights, picture.scale, picture.colours)
     if ax is None:
         figure, ax = new_axes(*_size(*weights.shape))
         set_alt_text(figure, describe_picture(picture))
     left_out = np.abs(weights) < _least(picture)
-    image = _draw_image(ax, np.ma.masked_where(left_out, weights) if left_out.any() else weights, picture)
+    values = colours.values
+    image = _draw_image(ax, np.ma.masked_where(left_out, values) if left_out.any() else values, colours)
     _hatch(ax, picture.masked)
     title = picture.title
     if len(title) > _MOST_TITLE:  # a narrow picture would cut it off
@@ -83,10 +86,13 @@ def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
     if max(weights.shape) <= _MOST_NUMBERS:
         for row, col in np.argwhere(~picture.masked & ~left_out):
             weight = weights[row, col]
-            colour = ink_in(image, weight)
+            colour = ink_in(image, values[row, col])
             text = fixed_number(weight, 2) if limit is None else difference_digits(weight, limit)
+            if picture.colours is not None and 0 < abs(weight) < 0.005 and not note:  # not the colour of 0
+                tiny = "<0.001" if weight > 0 else ">−0.001"
+                text = tiny if abs(weight) < 0.001 else fixed_number(weight, 3, signed=limit is not None)
             ax.text(col, row, text, ha="center", va="center", color=colour, size=9)
-    _add_scale(ax, image, picture)
+    colours.draw(ax, image, pad=0.03, note=note)
     return ax
 
 
@@ -103,6 +109,10 @@ def describe_picture(picture: Picture) -> str:
         text += f" {int(picture.masked.sum())} cells are hatched: no head gives them any weight."
     if picture.merged:
         text += " Pieces are merged into words: summed over a key's, averaged over a query's."
+    if picture.colours is not None:
+        colours = colour_scale(picture.weights, picture.scale, picture.colours)
+        meaning = colours.meaning.replace("\n", " ")
+        text += f" Colours: {meaning}, from {colours.labels[0]} to {colours.labels[-1]}."
     if picture.threshold:
         text += f" Weights below {short_number(_least(picture))} are left out."
     return text
@@ -120,12 +130,11 @@ def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
     return 2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(9.0, max(least, side * n_queries))
 
 
-def _draw_image(ax: Axes, weights: FloatArray, picture: Picture) -> AxesImage:
+def _draw_image(ax: Axes, weights: FloatArray, colours: ColourScale) -> AxesImage:
     image = ax.imshow(
         weights,
-        cmap=scale_colormap(picture.scale),
-        vmin=picture.scale.least,
-        vmax=picture.scale.limit or 1,
+        cmap=colours.colormap,
+        norm=colours.norm,
         aspect="equal" if weights.shape[1] <= _MOST_STRETCH * weights.shape[0] else "auto",
     )
     ax.spines[:].set_visible(False)
@@ -157,15 +166,6 @@ def _hatch(ax: Axes, masked: NDArray[np.bool_]) -> None:
     ax.add_patch(
         PathPatch(path, facecolor=_BARRED, edgecolor="0.6", hatch="/////", linewidth=0, gid="masked")
     )
-
-
-def _add_scale(ax: Axes, image: AxesImage, picture: Picture) -> None:
-    bar = ax.figure.colorbar(image, ax=[ax], shrink=0.5, aspect=22, pad=0.03)
-    bar.outline.set_visible(False)
-    places, labels = scale_ticks(picture.scale)
-    bar.set_ticks(places, labels=labels)
-    power = difference_power(picture.scale.limit or 1)
-    bar.set_label(picture.scale.meaning + (f"\n(cells: × {power_of_ten(power)})" if power else ""))
 
 
 def _label_axes(ax: Axes, picture: Picture, size: float) -> None:

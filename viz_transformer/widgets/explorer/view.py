@@ -296,7 +296,7 @@ class AttentionExplorer(View):
             chosen = [(layer, head) for layer, head in self.selected]
             heads = chosen or [(self.layer, head) for head in range(n_heads)]
         kept = self._trace_view.kept(self.kind, "all" if self.linked else self.pair)
-        reading = Reading(self.threshold, self.hide_special, self.merge_words, kept)
+        reading = Reading(self.threshold, self.hide_special, self.merge_words, kept=kept)
         traces = [replace(each, seconds_per_frame=self.seconds_per_frame) for each in self._trace_view.traces]
         picture = picture_of(traces, self.kind, heads, self.aggregate, reading)
         if self.attends_by == "both" or self.kind not in self.biased:
