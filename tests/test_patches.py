@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+import torch
+
+import viz_transformer as vt
 from tests.support.refusals import assert_refused
 from viz_transformer.analysis.patches import find_patches
+from viz_transformer.errors import UserError
+from viz_transformer.trace import ForwardTrace
 
 WORDS = ["what", "is", "this"]
 PATCHES = [f"row {i // 4}, column {i % 4}" for i in range(16)]
 IMAGE = ["<image>"] * 16
+OWN = ["sky", "sun", "cloud", "roof"] * 4
 
 
 def test_patches_are_found_where_the_tokens_tell_and_else_have_to_be_given() -> None:
@@ -36,3 +44,44 @@ def test_patches_are_found_where_the_tokens_tell_and_else_have_to_be_given() -> 
             (lambda: find_patches((4, 0), PATCHES, class_token=True), "give the rows and columns"),
         ]
     )
+
+
+def test_a_grid_in_which_the_labels_show_a_token_that_is_no_patch_is_refused() -> None:
+    none = [
+        (["[CLS]", *OWN[:15]], (4, 4), r"'\[CLS\]' among the tokens from 0 on is none"),
+        ([*OWN, "[SEP]"], (4, 4), r"'\[SEP\]' among the tokens from 1 on is none"),  # the last one is apart
+        (["<s>", *OWN, *WORDS], (4, 4, 0), "'<s>' among the tokens from 0 on is none"),
+        (["look", *IMAGE, "this"], (4, 4, 2), "first patch at 2, but the 16 tokens '<image>' begin at 1"),
+    ]
+    assert_refused(
+        (lambda tokens=tokens, grid=grid: find_patches(grid, tokens, class_token=True), said)
+        for tokens, grid, said in none
+    )
+    spelt = ["<|im_start|>", *["<|image_pad|>"] * 16, "this", "<|im_end|>"]  # as special tokens are
+    assert find_patches((4, 4), spelt, class_token=False) == (4, 4, 1)
+
+
+def test_a_view_keeps_its_patches_only_where_another_trace_has_them_too() -> None:
+    def trace(*labels: str) -> ForwardTrace:
+        return vt.capture(np.eye(len(labels))[None, None], target_tokens=labels)
+
+    view = vt.explore(trace("<s>", *IMAGE, "what"), grid=(4, 4))
+    view.trace = trace("<s>", *IMAGE, *WORDS)
+    assert view.grid == [4, 4, 1, 20, 1]
+    view.trace = trace("<s>", "why", *IMAGE, "is", "this")  # as many tokens
+    assert view.grid == []
+    view.grid = [4, 4]
+    assert view.grid == [4, 4, 2, 20, 1]
+    with pytest.raises(UserError, match="first at 5, for 20 tokens"):
+        view.grid = [4, 4, 5]
+
+
+def test_the_patches_of_yolos_stand_between_its_class_and_detection_tokens() -> None:
+    from transformers import YolosConfig, YolosModel
+
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    config = YolosConfig(**sizes, image_size=[16, 16], patch_size=4, num_detection_tokens=5)
+    trace = vt.capture(YolosModel(config).eval(), pixel_values=torch.ones(1, 3, 16, 16))
+    assert len(trace.source_tokens) == 1 + 16 + config.num_detection_tokens
+    assert_refused([(lambda: vt.explore(trace, grid=(4, 4)), "open where among the 22 tokens")])
+    assert vt.explore(trace, grid=(4, 4, 1)).grid == [4, 4, 1, 22, 0]

@@ -88,7 +88,8 @@ const AMONG_WORDS = { ...PATCHES, start: 2, tokens: 11 };
 
 test("the keys of one side are the patches, from where they begin", () => {
   assertTable(
-    (kind, cols, grid) => picture.patchesOf({ kind, cols }, grid),
+    (kind, cols, grid, at = Array.from({ length: cols }, (_, i) => i)) =>
+      picture.patchesOf({ kind, cols }, grid, { at: Int32Array.from(at) }),
     [
       ["encoder", 7, [2, 3, 1, 7, 0], PATCHES],
       ["cross", 6, [2, 3, 0, 6, 0], { ...PATCHES, start: 0, tokens: 6, ofQueries: false }],
@@ -96,6 +97,9 @@ test("the keys of one side are the patches, from where they begin", () => {
       ["decoder", 7, [2, 3, 1, 7, 0], null], // as many keys, of the other side
       ["encoder", 8, [2, 3, 1, 7, 0], null], // of another sentence
       ["encoder", 7, [], null],
+      ["encoder", 7, [2, 3, 1, 7, 0], [-1, 0, 1, 2, 3, 4, 5], PATCHES], // the class token is hidden
+      ["encoder", 7, [2, 3, 1, 7, 0], [0, -1, -1, -1, -1, -1, -1], null], // the patches are
+      ["encoder", 7, [2, 3, 1, 7, 0], [0, 1, 1, 1, 1, 1, 1], null], // or they are one word
     ],
   );
 });

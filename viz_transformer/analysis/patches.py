@@ -8,6 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from viz_transformer._text import shown
+from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.errors import UserError
 
 
@@ -23,7 +24,8 @@ def find_patches(grid: Sequence[int], tokens: Sequence[str], *, class_token: boo
         class_token: whether one token more may be a class token, as an encoder's.
 
     Raises:
-        UserError: if `grid` is none, the tokens have no room for it, or it is open where it begins.
+        UserError: if `grid` is none, the tokens have no room for it, it is open where it begins, or the
+            labels say that one of its tokens is no patch.
     """
     numbers = list(grid) if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str) else []
     if len(numbers) not in (2, 3) or not all(
@@ -35,7 +37,8 @@ def find_patches(grid: Sequence[int], tokens: Sequence[str], *, class_token: boo
         )
     rows, columns, *given = map(int, numbers)
     n = rows * columns
-    start = given[0] if given else _start_of(n, tokens, class_token)
+    runs = _runs_of_equal(tokens, n)
+    start = given[0] if given else _start_of(n, tokens, runs, class_token)
     if start is None and n < len(tokens):
         raise UserError(
             f"grid=({rows}, {columns}) has {n} patches, and it is open where among the {len(tokens)} tokens "
@@ -47,15 +50,31 @@ def find_patches(grid: Sequence[int], tokens: Sequence[str], *, class_token: boo
             f"grid={tuple(numbers)} has {n} patches{begin} for {len(tokens)} tokens; give a grid with one "
             "token for each patch"
         )
+    patches = tokens[start : start + n]
+    special = special_tokens(patches)
+    if any(special) and len(set(patches)) > 1:  # <|image_pad|> is spelt as a special token
+        raise UserError(
+            f"grid={tuple(numbers)} has {n} patches, but {patches[special.index(True)]!r} among the tokens "
+            f"from {start} on is none; say where they begin: grid=({rows}, {columns}, start)"
+        )
+    if len(runs) == 1 and runs != [start]:
+        raise UserError(
+            f"grid={tuple(numbers)} has its first patch at {start}, but the {n} tokens {tokens[runs[0]]!r} "
+            f"begin at {runs[0]}; give grid=({rows}, {columns})"
+        )
     return rows, columns, start
 
 
-def _start_of(n_patches: int, tokens: Sequence[str], class_token: bool) -> int | None:
+def _runs_of_equal(tokens: Sequence[str], length: int) -> list[int]:
+    """Return where the runs of exactly so many equal labels begin."""
+    runs = [list(run) for _, run in groupby(range(len(tokens)), key=tokens.__getitem__)]
+    return [run[0] for run in runs if len(run) == length > 1]
+
+
+def _start_of(n_patches: int, tokens: Sequence[str], runs: list[int], class_token: bool) -> int | None:
     """Return where so many patches begin, or None where that is open."""
     if len(tokens) == n_patches:
         return 0
-    runs = [list(run) for _, run in groupby(range(len(tokens)), key=tokens.__getitem__)]
-    fitting = [run[0] for run in runs if len(run) == n_patches > 1]
-    if len(fitting) == 1:
-        return fitting[0]
-    return 1 if class_token and not fitting and len(tokens) == n_patches + 1 else None
+    if len(runs) == 1:
+        return runs[0]
+    return 1 if class_token and not runs and len(tokens) == n_patches + 1 else None

@@ -245,6 +245,20 @@ def test_a_patch_is_chosen_on_the_picture_of_a_vision_model(opened: Opened) -> N
     expect(patches.locator("[role=gridcell]")).to_contain_text("From patch in row 0, column 3")
 
 
+def test_a_word_behind_the_patches_is_no_patch_and_lights_the_one_it_attends_to(opened: Opened) -> None:
+    labels = ["<s>", *(f"row {i // 4}, column {i % 4}" for i in range(16)), "what", "is", "this"]
+    weights = np.eye(20)[None, None]
+    weights[0, 0, 19] = np.eye(20)[labels.index("row 1, column 1")]
+    trace = ForwardTrace(target_tokens=labels, decoder_attention=weights)
+    root = opened(explore(trace, query=19, grid=(4, 4, 1)))
+    patches = root.locator(".vt-picture canvas")
+    told = patches.locator("[role=gridcell]")
+    expect(told).to_have_text("From this · to tokens apart 0. most 1, patch in row 1, column 1")
+    patches.focus()
+    press_keys(root, *["ArrowLeft"] * 3)
+    expect(told).to_contain_text("From patch in row 3, column 3 · to tokens apart 0. most 1, patch in row 3")
+
+
 # --- Several heads, words and differences ---------------------------------------------------------
 
 

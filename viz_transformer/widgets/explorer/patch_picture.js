@@ -28,14 +28,18 @@ const CAPTION = 36;
  */
 
 /**
- * The patches among the keys of a kind, or null where its keys are not the picture.
+ * The patches among the keys of a kind, or null where its keys are not the picture, or where patches are
+ * hidden or merged into words.
  *
  * @param {{kind: string, cols: number}} entry
  * @param {number[]} grid rows, columns, first patch, number of keys, 0 for the source or 1; or empty
+ * @param {{at: Int32Array}} keyAxis where each key is shown
  * @returns {Patches | null}
  */
-export function patchesOf({ kind, cols: keys }, [rows, cols, start, tokens, side]) {
+export function patchesOf({ kind, cols: keys }, [rows, cols, start, tokens, side], { at }) {
   if (!rows || keys !== tokens || side !== Number(kind === "decoder")) return null;
+  const last = start + rows * cols - 1;
+  if (at[start] < 0 || at[last] - at[start] !== last - start) return null;
   return { rows, cols, start, tokens, ofQueries: kind !== "cross" };
 }
 

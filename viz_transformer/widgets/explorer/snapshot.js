@@ -96,7 +96,7 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
     pictureOf,
     sections,
     /** which keys are the patches of a picture; null where they are words, or all kinds are linked */
-    patches: linked ? null : patchesOf(entry, options.grid),
+    patches: linked ? null : patchesOf(entry, options.grid, shown.keyAxis),
     overviewOf: (/** @type {string} */ kind) => overviewOf(store, kind, options),
     /** for each column, 1 for a token that is searched for */
     found: memo("found", [linkNames, options.search], () =>

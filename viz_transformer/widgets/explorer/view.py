@@ -184,6 +184,7 @@ class AttentionExplorer(View):
         self._trace_view = trace_view = TraceView(trace, compare, segments, attends_by)
         self._version = 0
         self._part = Part()
+        self._patch_labels: Sequence[str] = ()
         kind = trace_view.kinds[-1] if kind is None else kind  # cross is last, where present
         patches = checked_grid(trace_view, kind, grid)
         seconds = trace.seconds_per_frame if seconds_per_frame is None else checked_seconds(seconds_per_frame)
@@ -224,6 +225,10 @@ class AttentionExplorer(View):
     def _check_grid(self, proposal: Any) -> list[int]:
         grid = proposal["value"]
         return grid if len(grid) in (0, 5) else checked_grid(self._trace_view, self.kind, grid)
+
+    @traitlets.observe("grid")
+    def _on_grid(self, change: dict[str, Any]) -> None:
+        self._patch_labels = self._patches()[0] if self.grid else ()
 
     @property
     def trace(self) -> ForwardTrace:
@@ -388,6 +393,17 @@ class AttentionExplorer(View):
             self.order = "layer"
         if self.layer_filter and self.layer_filter[-1] >= self.most_layers():
             self.layer_filter = []
+        if self.grid:  # in another trace the patches may stand elsewhere
+            rows, columns, start, _, side = self.grid
+            labels, n_keys = self._patches()
+            self.grid = [rows, columns, start, n_keys, side] if labels == self._patch_labels else []
+
+    def _patches(self) -> tuple[Sequence[str], int]:
+        """Return the labels where `grid` has the patches, and how many keys there are."""
+        rows, columns, start, _, side = self.grid
+        trace = self._trace_view.traces[0]
+        keys = trace.target_tokens if side else trace.source_tokens
+        return keys[start : start + rows * columns], len(keys)
 
     def _sizes(self) -> dict[str, int]:
         return dict(zip(_INDICES, self._trace_view.shape(self._present(self.kind)), strict=True))
