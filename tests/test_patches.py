@@ -85,3 +85,55 @@ def test_the_patches_of_yolos_stand_between_its_class_and_detection_tokens() -> 
     assert len(trace.source_tokens) == 1 + 16 + config.num_detection_tokens
     assert_refused([(lambda: vt.explore(trace, grid=(4, 4)), "open where among the 22 tokens")])
     assert vt.explore(trace, grid=(4, 4, 1)).grid == [4, 4, 1, 22, 0]
+
+
+def test_a_figure_shows_a_query_over_its_picture() -> None:
+    rng = np.random.default_rng(0)
+    image = rng.integers(0, 256, (8, 16, 3), dtype=np.uint8)
+    words = ["two", "words", *IMAGE[:8], "and", "three", "more"]
+    own = rng.dirichlet(np.ones(13), (2, 2, 13)).astype(np.float32)
+    cross = rng.dirichlet(np.ones(8), (2, 2, 13)).astype(np.float32)
+    trace = ForwardTrace(target_tokens=words, decoder_attention=own)
+    pictured = ForwardTrace(source_tokens=OWN[:8], target_tokens=words, cross_attention=cross)
+    cases = [  # trace, kind, query, its weights of the patches, who attends, how much to other tokens
+        (trace, "decoder", 12, own[1, 0, 12, 2:10], "From more", own[1, 0, 12, [0, 1, 10, 11, 12]].sum()),
+        (
+            trace,
+            "decoder",
+            5,
+            own[1, 0, 5, 2:10],
+            "From patch in row 0, column 3",
+            1 - own[1, 0, 5, 2:10].sum(),
+        ),
+        (pictured, "cross", 5, cross[1, 0, 5], "From <image>", None),
+    ]
+    for of, kind, query, weights, who, apart in cases:
+        view = vt.explore(of, kind=kind, layer=1, query=query, grid=(2, 4), image=image, hide_special=True)
+        ax = vt.plots.plot_patches(of, kind, 1, 0, query, grid=(2, 4), image=image)
+        for axes in (view.figure().axes[0], ax):
+            np.testing.assert_array_equal(axes.images[0].get_array(), image)
+            np.testing.assert_array_equal(axes.images[1].get_array(), weights.reshape(2, 4))
+            assert axes.images[1].get_clim() == pytest.approx((0, weights.max()))
+            frames = [patch.get_xy() for patch in axes.patches]
+            assert frames == ([(2.5, -0.5)] if "patch" in who else [])
+        row, column = divmod(int(weights.argmax()), 4)
+        assert f"{who}: " in view.alt_text()
+        assert view.alt_text().endswith(f"in row {row}, column {column}.")
+        assert ("no patches" in view.alt_text()) == (apart is not None)
+        if apart is not None:
+            assert f"to tokens that are no patches {apart:.2g}" in view.alt_text()
+    plain = vt.explore(trace, grid=(2, 4)).figure()  # nothing is pinned
+    assert plain.axes[0].images[0].get_array().shape == (13, 13)
+    other = ForwardTrace(source_tokens=OWN[:8], target_tokens=words, cross_attention=cross[::-1].copy())
+    changed = vt.explore(pictured, compare=other, query=3, grid=(2, 4)).figure().axes[0].images[0]
+    np.testing.assert_allclose(changed.get_array().ravel(), cross[0, 0, 3] - cross[1, 0, 3])
+    assert changed.get_clim()[0] == -changed.get_clim()[1]
+    assert_refused(
+        [
+            (lambda: vt.plots.plot_patches(trace, "decoder", 0, 0, 13, grid=(2, 4)), "queries 0 to 12"),
+            (
+                lambda: vt.plots.plot_patches(trace, "decoder", 0, 0, 0, grid=(2, 4), image="cat"),
+                "no picture",
+            ),
+        ]
+    )

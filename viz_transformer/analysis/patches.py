@@ -1,11 +1,13 @@
-"""Where the patches of a picture stand among the tokens of a model."""
+"""Where the patches of a picture stand among the tokens of a model, and the picture itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viz_transformer._text import shown
 from viz_transformer.analysis.tokens import special_tokens
@@ -78,3 +80,37 @@ def _start_of(n_patches: int, tokens: Sequence[str], runs: list[int], class_toke
     if len(runs) == 1:
         return runs[0]
     return 1 if class_token and not runs and len(tokens) == n_patches + 1 else None
+
+
+def image_pixels(image: Any) -> NDArray[np.uint8]:
+    """Return an image as uint8 ``[height, width, 3]``.
+
+    Args:
+        image: ``[height, width]`` or ``[height, width, 3]``, or channels first as torch has them; bytes from
+            0 to 255, or numbers from 0 to 1.
+
+    Raises:
+        UserError: if it is no such array.
+    """
+    try:
+        array = np.asarray(image)
+    except (TypeError, ValueError, RuntimeError):
+        array = np.empty(0)
+    if array.ndim == 3 and array.shape[0] in (1, 3) and array.shape[2] not in (1, 3):
+        array = np.moveaxis(array, 0, -1)  # [height, width, channel]
+    if array.ndim == 2:
+        array = array[..., None]
+    if array.dtype.kind not in "uif" or array.ndim != 3 or array.shape[2] not in (1, 3) or 0 in array.shape:
+        raise UserError(
+            f"image= is {type(image).__name__} of shape {list(np.shape(array))}, which is no picture; give "
+            "an array [height, width, 3], from 0 to 255 or from 0 to 1"
+        )
+    low, high = float(array.min()), float(array.max())
+    most = 1 if array.dtype.kind == "f" and high <= 1 else 255
+    if not (low >= 0 and high <= most):
+        raise UserError(
+            f"image= holds {low:.3g} to {high:.3g}; give it before it is normalised for the model, "
+            "from 0 to 255 or from 0 to 1"
+        )
+    scaled = np.rint(array * (255 / most)).astype(np.uint8)
+    return np.broadcast_to(scaled, (*scaled.shape[:2], 3))

@@ -20,6 +20,7 @@ from viz_transformer.plots.head_split import plot_split
 from viz_transformer.plots.heads import plot_aggregate, plot_difference, plot_head
 from viz_transformer.plots.masks import describe_mask, plot_leaks, plot_mask, plot_mask_lab
 from viz_transformer.plots.parameter_counts import describe_sizes, plot_sizes
+from viz_transformer.plots.patches import plot_patches
 from viz_transformer.plots.position_bias import plot_position_bias
 from viz_transformer.plots.positions import (
     plot_by_offset,
@@ -73,6 +74,7 @@ __all__ = [
     "plot_mask",
     "plot_mask_lab",
     "plot_nearest",
+    "plot_patches",
     "plot_patching",
     "plot_position_bias",
     "plot_positions",

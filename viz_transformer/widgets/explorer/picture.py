@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.patches import find_patches
+from viz_transformer.analysis.patches import find_patches, image_pixels
 from viz_transformer.errors import UserError
 from viz_transformer.trace.kinds import find_kind
 from viz_transformer.widgets.explorer.trace_view import TraceView
@@ -49,34 +49,15 @@ def packed_image(image: Any, grid: list[int]) -> dict[str, Any]:
         return {}
     if not grid:
         raise UserError("image= needs the patches that it is cut into; give grid=(rows, columns) too")
-    pixels = _pixels(image)
+    pixels = image_pixels(image)
     step = max(1, -(-max(pixels.shape[:2]) // _MOST_PIXELS))
     pixels = pixels[::step, ::step]
     height, width = pixels.shape[:2]
     return {"width": width, "height": height, "pixels": np.ascontiguousarray(pixels).tobytes()}
 
 
-def _pixels(image: Any) -> NDArray[np.uint8]:
-    """Return an image as uint8 ``[height, width, 3]``."""
-    try:
-        array = np.asarray(image)
-    except (TypeError, ValueError, RuntimeError):
-        array = np.empty(0)
-    if array.ndim == 3 and array.shape[0] in (1, 3) and array.shape[2] not in (1, 3):
-        array = np.moveaxis(array, 0, -1)  # [height, width, channel]
-    if array.ndim == 2:
-        array = array[..., None]
-    if array.dtype.kind not in "uif" or array.ndim != 3 or array.shape[2] not in (1, 3) or 0 in array.shape:
-        raise UserError(
-            f"image= is {type(image).__name__} of shape {list(np.shape(array))}, which is no picture; give "
-            "an array [height, width, 3], from 0 to 255 or from 0 to 1"
-        )
-    low, high = float(array.min()), float(array.max())
-    most = 1 if array.dtype.kind == "f" and high <= 1 else 255
-    if not (low >= 0 and high <= most):
-        raise UserError(
-            f"image= holds {low:.3g} to {high:.3g}; give it before it is normalised for the model, "
-            "from 0 to 255 or from 0 to 1"
-        )
-    scaled = np.rint(array * (255 / most)).astype(np.uint8)
-    return np.broadcast_to(scaled, (*scaled.shape[:2], 3))
+def unpacked_image(packed: dict[str, Any]) -> NDArray[np.uint8] | None:
+    """Return the image ``[height, width, 3]`` that `packed_image` packed; None if there is none."""
+    if not packed:
+        return None
+    return np.frombuffer(packed["pixels"], np.uint8).reshape(packed["height"], packed["width"], 3)

@@ -19,7 +19,7 @@ from viz_transformer.widgets.base.traits import Index, SelectionError, Share, Te
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer.part import Part, chosen_part
 from viz_transformer.widgets.explorer.payload import Head, pack_view
-from viz_transformer.widgets.explorer.picture import checked_grid, packed_image
+from viz_transformer.widgets.explorer.picture import checked_grid, packed_image, unpacked_image
 from viz_transformer.widgets.explorer.requests import QUESTIONS, exported_requests, reply, reply_in_eight_bits
 from viz_transformer.widgets.explorer.scores import ORDERS, fitting_scores, pack_scores
 from viz_transformer.widgets.explorer.sentence_pair import PAIRS
@@ -260,7 +260,8 @@ class AttentionExplorer(View):
 
         It shows what is selected, with special tokens and the pieces of words as in the view. The
         pinned words, the search and the small pictures are left to the view. Of the wall, it shows
-        all heads of `kind`, in the order of layers.
+        all heads of `kind`, in the order of layers. Where `grid` is given and `query` is pinned, it shows
+        this query over the picture.
         """
         import matplotlib.pyplot as plt
 
@@ -270,7 +271,13 @@ class AttentionExplorer(View):
         if self._shows_wall():
             return plot_heads(self._trace_view.traces[0], self.kind)
 
-        figure = cast("Figure", draw_picture(self._picture(), None).figure)  # never a SubFigure
+        if self._shows_patches():
+            from viz_transformer.plots.patches import draw_patches
+
+            axes = draw_patches(self._patch_row(), unpacked_image(self.image), None)
+        else:
+            axes = draw_picture(self._picture(), None)
+        figure = cast("Figure", axes.figure)  # never a SubFigure
         plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
         return figure
 
@@ -285,14 +292,36 @@ class AttentionExplorer(View):
 
         from viz_transformer.plots.matrix import describe_picture
 
+        if self._shows_patches():
+            from viz_transformer.plots.patches import describe_patches
+
+            return describe_patches(self._patch_row())
         return describe_picture(self._picture())
 
     def _shows_wall(self) -> bool:
         """Whether the wall is shown, of one trace: a difference has no figure of all its heads."""
         return self.wall and self.compare is None
 
-    def _picture(self) -> Any:
-        """The large picture, a plots.matrix.Picture: plots are imported when one is drawn."""
+    def _shows_patches(self) -> bool:
+        """Whether a figure shows the pinned query over its picture."""
+        is_plain = not (self.linked or self.merge_words)
+        on_picture = bool(self.grid) and self.grid[4] == (KINDS[self.kind].key == "target")
+        return on_picture and is_plain and self.query is not None
+
+    def _patch_row(self) -> Any:
+        """The pinned query over its picture, a plots.patches.PatchRow."""
+        from viz_transformer.plots.heads import Reading
+        from viz_transformer.plots.patches import patch_row
+
+        rows, columns, start = self.grid[:3]
+        return patch_row(self._picture(Reading()), self.kind, self.query or 0, (rows, columns, start))
+
+    def _picture(self, reading: Any = None) -> Any:
+        """The large picture, a plots.matrix.Picture: plots are imported when one is drawn.
+
+        Args:
+            reading: how its words are shown, a plots.heads.Reading; None is as in the view.
+        """
         from viz_transformer.plots.heads import Reading, picture_of
 
         heads = [(self.layer, self.head)]
@@ -301,7 +330,7 @@ class AttentionExplorer(View):
             chosen = [(layer, head) for layer, head in self.selected]
             heads = chosen or [(self.layer, head) for head in range(n_heads)]
         kept = self._trace_view.kept(self.kind, "all" if self.linked else self.pair)
-        reading = Reading(self.threshold, self.hide_special, self.merge_words, kept=kept)
+        reading = reading or Reading(self.threshold, self.hide_special, self.merge_words, kept=kept)
         traces = [replace(each, seconds_per_frame=self.seconds_per_frame) for each in self._trace_view.traces]
         picture = picture_of(traces, self.kind, heads, self.aggregate, reading)
         if self.attends_by == "both" or self.kind not in self.biased:
