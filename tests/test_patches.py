@@ -8,6 +8,7 @@ import torch
 
 import viz_transformer as vt
 from tests.support.refusals import assert_refused
+from viz_transformer.analysis import bias_by_offset
 from viz_transformer.analysis.patches import find_patches
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
@@ -85,6 +86,22 @@ def test_the_patches_of_yolos_stand_between_its_class_and_detection_tokens() -> 
     assert len(trace.source_tokens) == 1 + 16 + config.num_detection_tokens
     assert_refused([(lambda: vt.explore(trace, grid=(4, 4)), "open where among the 22 tokens")])
     assert vt.explore(trace, grid=(4, 4, 1)).grid == [4, 4, 1, 22, 0]
+
+
+def test_biases_by_offset_are_those_of_the_patches_alone() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(2, 3, 5)).astype(np.float32)  # [head, down, right] of 2 by 3 patches
+    bias = rng.normal(size=(1, 2, 11, 11)).astype(np.float32)
+    places = [(i, j) for i in range(2) for j in range(3)]
+    for q, (i, j) in enumerate(places):
+        for k, (down, right) in enumerate(places):
+            bias[0, :, 3 + q, 3 + k] = table[:, down - i + 1, right - j + 2]
+    labels = ["[CLS]", "a", "cat", *"uvwxyz", "it", "[SEP]"]
+    weights = np.full((1, 2, 11, 11), 1 / 11, dtype=np.float32)
+    trace = ForwardTrace(source_tokens=labels, encoder_attention=weights, encoder_position_bias=bias)
+    np.testing.assert_array_equal(bias_by_offset(trace, "encoder", (2, 3, 3)), table)
+    with pytest.raises(UserError, match="open where among the 11 tokens"):
+        bias_by_offset(trace, "encoder", (2, 3))
 
 
 def test_a_figure_shows_a_query_over_its_picture() -> None:
