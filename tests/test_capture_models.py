@@ -15,6 +15,7 @@ from tests.support.capture_zoo import (
     CONFIGURATIONS,
     N_SOURCE,
     REASONS,
+    UNCOMPARED,
     UNLISTED,
     compare,
     inputs_of,
@@ -22,13 +23,25 @@ from tests.support.capture_zoo import (
     own_weights,
 )
 from tests.support.huggingface_models import frozen, same, state
+from tests.support.torch_zoo import MODULES, compare_module
 from viz_transformer.errors import UserError
 
 PAGE = Path(__file__).parents[1] / "docs" / "capture.md"
 #: Some of each kind: text in, text to text, pictures, sound, sinks, experts, bands, windows, chunks, scores,
 #: a causal mask that the modules do not declare, layers that do not attend.
 SAMPLE = (
-    *("albert", "bert", "bloom", "clip_text_model", "deberta-v2", "falcon", "gemma3_text", "gpt2", "gpt_oss"),
+    *(
+        "albert",
+        "bert",
+        "bloom",
+        "clip_text_model",
+        "deberta-v2",
+        "falcon",
+        "fsmt",
+        "gemma3_text",
+        "gpt2",
+        "gpt_oss",
+    ),
     *("jamba", "led", "lfm2", "llama4_text", "longformer", "longt5", "mistral", "mixtral", "modernbert"),
     *("pegasus_x", "prophetnet", "qwen3", "swin", "t5", "vit", "wav2vec2", "whisper"),
 )
@@ -46,6 +59,7 @@ def check(name: str) -> None:
         assert "\n" not in result.refusal
         return
     assert result.refusal is None
+    assert result.uncompared == UNCOMPARED.get(name, ())
     assert (result.difference or 0) <= 1e-6
     given = inputs_of(model)
     if "decoder_input_ids" in given:
@@ -91,8 +105,17 @@ def test_every_other_one(name) -> None:
     check(name)
 
 
+@pytest.mark.parametrize("is_padded", [False, True])
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_of_torch(name, is_padded) -> None:
+    result = compare_module(name, is_padded)
+    assert result.uncompared == ()
+    assert result.difference is not None
+    assert result.difference <= 1e-6
+
+
 def test_the_page_has_a_row_for_each() -> None:
     rows = re.findall(r"^\| ([^|]+) \| (yes|no) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    expected = {name: "no" if name in REASONS else "yes" for name in CONFIGURATIONS}
+    expected = {name: "no" if name in REASONS else "yes" for name in (*CONFIGURATIONS, *MODULES)}
     assert dict(rows) == expected
-    assert len(rows) >= 90
+    assert len(rows) >= 150

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 import viz_transformer as vt
+from tests.support.capture_ways import N_BEAMS, generated
+from tests.support.capture_zoo import make as make_zoo
 from tests.support.huggingface_models import Words, eager, stacked, tiny
 from tests.support.refusals import assert_refused
 from viz_transformer.decoding import from_generate
@@ -120,3 +123,41 @@ def test_what_does_not_say_whose_rows_they_are_is_refused() -> None:
         (output.attentions, None, "3 texts or beams, and do not say which"),
     ]
     assert_refused((lambda case=case: vt.capture(case[0], batch_index=case[1]), case[2]) for case in cases)
+
+
+def test_what_holds_no_whole_map_of_a_text_is_refused_with_the_reason() -> None:
+    cases = [
+        ("led", 1, "a column is a distance from the query"),
+        ("longt5", 1, r"whole encoder attention .* a layer is \[1, 3, 4, 4, 12\]"),
+        ("prophetnet", 1, "whole encoder attention .* which scores do"),
+        ("gpt_oss", 1, "a part goes to a sink; .* with input_ids=ids, where ids is output.sequences"),
+        ("xlnet", N_BEAMS, "whole attention .* a layer is a tuple"),
+        ("big_bird, block sparse", 1, "a step has no weights"),
+        ("whisper", N_BEAMS, "whole decoder attention .* some beams only, and not of row 1"),
+    ]
+    wrong = {name: found for name, beams, said in cases if not re.search(said, found := refusal(name, beams))}
+    assert not wrong
+
+
+def refusal(name: str, n_beams: int) -> str:
+    result = generated(name, n_beams)
+    assert result is not None
+    return result.refusal or f"not refused: {result}"
+
+
+def test_bands_are_refused_at_any_length_and_maps_are_not() -> None:
+    outputs = {}
+    for n_tokens in (3, 5, 12):  # a band of Longformer's here has 5 columns
+        read = torch.arange(5, 5 + n_tokens)[None]
+        for name in ("longformer", "led", "bert", "gpt2"):
+            output = make_zoo(name, attn_implementation="eager")(input_ids=read, output_attentions=True)
+            outputs[name, n_tokens] = output
+    assert_refused(
+        (lambda output=output: vt.capture(output), "a column is a distance .* vt.capture\\(model")
+        for (name, _), output in outputs.items()
+        if name in ("longformer", "led")
+    )
+    for (name, n_tokens), output in outputs.items():
+        if name in ("bert", "gpt2"):
+            trace = vt.capture(output)
+            assert trace.attention(trace.kinds[0]).shape[2:] == (n_tokens, n_tokens)

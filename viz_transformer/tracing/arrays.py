@@ -32,6 +32,7 @@ def attention_of_arrays(weights: Any, labels: Labels, batch_index: int | None) -
     """
     if hasattr(weights, "keys"):
         layers = layers_of_cache(weights) or layers_of_output(weights)
+        _check_no_bands(layers)
         if any(map(are_steps, layers.values())):
             layers, batch_index = layers_of_text(weights, batch_index), None
         if not any(map(len, layers.values())):
@@ -51,6 +52,22 @@ def attention_of_arrays(weights: Any, labels: Labels, batch_index: int | None) -
     # Tuples, so that nothing is taken out of somebody's own lists.
     layers = {kind: tuple(of_kind) for kind, of_kind in layers.items()}
     return RawAttention(layers=layers, labels=labels, batch_index=batch_index)
+
+
+def _check_no_bands(layers: Mapping[str, Sequence[Any]]) -> None:
+    """Raise a UserError for bands, whose columns are offsets around each query, as Longformer returns them.
+
+    Their corners tell, also of a band as wide as the text is long: the first query has no key before it,
+    and the last none behind it.
+    """
+    for kind in layers.keys() - {"cross"}:
+        bands = [layer for layer in layers[kind] if getattr(layer, "ndim", 0) == 4 and layer.shape[-1] > 2]
+        half = bands[0].shape[-1] // 2 if bands else 0
+        if bands and not any(layer[..., 0, :half].any() or layer[..., -1, -half:].any() for layer in bands):
+            raise UserError(
+                "the weights in this output are bands: a column is a distance from the query, and no key; "
+                "capture the model itself, which sets them into whole maps: vt.capture(model, ...)"
+            )
 
 
 def _numbered(layers: Mapping[str, Sequence[Any]]) -> Labels:

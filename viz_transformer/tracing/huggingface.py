@@ -88,6 +88,9 @@ def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention
 def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureInputs) -> RawAttention:
     """Run the model once; where it returns no weights, watch what it computes."""
 
+    # Nothing is read after this; and the decoder of FSMT is causal only without a cache.
+    uncached = {"use_cache": False} if "use_cache" in forward_parameters(model) else {}
+
     def forward() -> Any:
         read = named.get("input_ids"), named.get("decoder_input_ids")
         with (
@@ -95,7 +98,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
             attention_implementation(model, "eager"),
             within_sizes(model, *read),
         ):
-            return model(**{**named, "output_attentions": True, "return_dict": True})
+            return model(**{**uncached, **named, "output_attentions": True, "return_dict": True})
 
     def forward_as_loaded() -> None:
         with evaluating(model):

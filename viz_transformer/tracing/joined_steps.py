@@ -57,7 +57,7 @@ def _join_cached_steps(steps: Sequence[Sequence[Any]]) -> list[Any]:
                 raise UserError(
                     f"a step of generate has weights of shape {list(rows.shape)}, but "
                     f"{[*before, length]} and up to {end} keys was expected; generate with "
-                    "the default cache"
+                    "the default cache, or let the model read the finished text once: vt.capture(model, ...)"
                 )
             # A cache that drops the oldest keys keeps the latest.
             joined[..., start:end, end - rows.shape[-1] : end] = rows

@@ -18,6 +18,11 @@ _REASONS = {
         ("is a state-space model: it carries a state from token to token, and attends to none", _ELSE),
     ),
     "fnet": ("mixes positions by a Fourier transform, in the same way for every text", _ELSE),
+    "cpmant": (
+        "puts a prompt of its own before the text and returns its weights without it, so their rows do not "
+        "sum to 1",
+        "capture the same text in another model that writes, such as GPT-2",
+    ),
     "yoso": (
         "weighs keys by the chance that their hashes meet the query's; these weights do not sum to 1 and are "
         "not returned",
