@@ -127,6 +127,7 @@ UNCOMPARED = {
         ("big_bird, block sparse", "led", "longformer", "longt5", "swin", "swinv2"), ("encoder",)
     ),
     "prophetnet": ("cross",),
+    "wavlm": ("encoder",),
 }
 #: Why no trace of these models can be made.
 REASONS = {
