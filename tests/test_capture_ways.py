@@ -11,7 +11,7 @@ from tests.support.capture_zoo import CONFIGURATIONS, REASONS, UNCOMPARED, UNLIS
 
 #: Steps and one pass, or two sizes of batch, add the same numbers up in another order.
 ROUNDING = 1e-5
-#: Text to text, positions that `generate` counts anew, layers that do not attend, a window, a sink.
+#: Text to text, positions that `generate` counts again, layers that do not attend, a window, a sink.
 SAMPLE = ("bart", "bamba", "gpt_oss", "mistral", "roberta")
 
 

@@ -8,7 +8,7 @@ import torch
 
 import viz_transformer as vt
 from tests.support.refusals import assert_refused
-from viz_transformer.analysis import bias_by_offset
+from viz_transformer.analysis import bias_by_offset, row_of_queries
 from viz_transformer.analysis.patches import find_patches
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
@@ -147,10 +147,31 @@ def test_a_figure_shows_a_query_over_its_picture() -> None:
     assert changed.get_clim()[0] == -changed.get_clim()[1]
     assert_refused(
         [
-            (lambda: vt.plots.plot_patches(trace, "decoder", 0, 0, 13, grid=(2, 4)), "queries 0 to 12"),
+            (lambda: vt.plots.plot_patches(trace, "decoder", 0, 0, 13, grid=(2, 4)), "choose from 0 to 12"),
             (
                 lambda: vt.plots.plot_patches(trace, "decoder", 0, 0, 0, grid=(2, 4), image="cat"),
                 "no picture",
             ),
+        ]
+    )
+
+
+def test_several_queries_are_averaged_or_summed() -> None:
+    weights = np.random.default_rng(0).dirichlet(np.ones(19), size=(1, 2, 19))  # [layer, head, query, key]
+    trace = vt.capture(weights, source_tokens=[*PATCHES, *WORDS])
+    of_words = trace.encoder_attention[0, 1, [17, 18]]
+    for how, right in (("mean", of_words.mean(0)), ("sum", of_words.sum(0))):
+        rows = row_of_queries(trace.encoder_attention, [17, 18], how)
+        assert rows.shape == (1, 2, 19)
+        np.testing.assert_allclose(rows[0, 1], right, rtol=1e-6)
+        ax = vt.plots.plot_patches(trace, "encoder", 0, 1, [17, 18], grid=(4, 4, 0), how=how)
+        np.testing.assert_allclose(ax.images[-1].get_array().ravel(), right[:16], rtol=1e-6)
+        assert f"{how} of 2 queries" in ax.get_xlabel()
+    assert_refused(
+        [
+            (lambda: row_of_queries(weights, [19]), "there are 19 queries; choose from 0 to 18"),
+            (lambda: row_of_queries(weights, []), "give positions"),
+            (lambda: row_of_queries(weights, 0.5), "give positions"),
+            (lambda: row_of_queries(weights, 0, "max"), "choose 'mean' or 'sum'"),
         ]
     )

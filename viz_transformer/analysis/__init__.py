@@ -55,6 +55,7 @@ from viz_transformer.analysis.position_bias import (
     without_position_bias,
 )
 from viz_transformer.analysis.rollout import OutputRollout, output_rollout, rollout
+from viz_transformer.analysis.rows import row_of_queries
 from viz_transformer.analysis.tokens import sentence_segments, special_tokens
 
 __all__ = [
@@ -97,6 +98,7 @@ __all__ = [
     "rank_correlation",
     "reliability",
     "rollout",
+    "row_of_queries",
     "sentence_segments",
     "special_tokens",
     "weights_between",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from viz_transformer._numbers import short_number
 from viz_transformer.analysis.patches import find_patches, image_pixels
-from viz_transformer.errors import UserError
+from viz_transformer.analysis.rows import row_of_queries
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, scale_colormap
 from viz_transformer.plots.figures import add_scale, new_axes
@@ -77,13 +78,14 @@ def plot_patches(
     kind: str,
     layer: int,
     head: int,
-    query: int,
+    query: int | Sequence[int],
     ax: Axes | None = None,
     *,
     grid: Sequence[int],
     image: Any = None,
+    how: str = "mean",
 ) -> Axes:
-    """Draw what one query gives to the patches of a picture, over the picture itself.
+    """Draw what a query, or several, give to the patches of a picture, over the picture itself.
 
     >>> import numpy as np
     >>> import viz_transformer as vt
@@ -96,11 +98,12 @@ def plot_patches(
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
         layer: index of the layer, from 0.
         head: index of the head, from 0.
-        query: index of the token that attends: a patch, or a word. A patch is framed.
+        query: index of the token that attends: a patch, or a word; or several. A patch is framed.
         ax: where to draw; a new figure if None.
         grid: rows and columns of patches, and if need be the key at which they start, as in `explore`.
         image: what the patches are cut from, as in `explore`: it is bare where the weight is largest, and
             fades out towards 0. None shows the weights alone.
+        how: of several queries the ``"mean"`` or the ``"sum"``.
 
     Returns:
         The axes. Their last image holds the weights, [row, column]; the scale ends at the largest.
@@ -110,13 +113,14 @@ def plot_patches(
             fit.
     """
     picture = picture_of([trace], kind, [(layer, head)], "head", Reading())
-    if not 0 <= query < len(picture.queries):
-        raise UserError(
-            f"query={query}, but the {kind} attention has queries 0 to {len(picture.queries) - 1}"
-        )
     place = find_patches(grid, trace.key_tokens(kind), class_token=KINDS[kind].key == "source")
     pixels = None if image is None else image_pixels(image)
-    return draw_patches(patch_row(picture, kind, query, place), pixels, ax)
+    row = row_of_queries(picture.weights, query, how)  # [key]
+    if isinstance(query, int | np.integer):
+        return draw_patches(patch_row(picture, kind, int(query), place), pixels, ax)
+    names = ", ".join(picture.queries[each] for each in query)
+    together = replace(picture, weights=row[None], queries=[f"{how} of {len(query)} queries: {names}"])
+    return draw_patches(PatchRow(together, 0, place, is_patch=False), pixels, ax)
 
 
 def draw_patches(shown: PatchRow, pixels: NDArray[np.uint8] | None, ax: Axes | None) -> Axes:

@@ -102,7 +102,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
 
     def forward_as_loaded() -> None:
         with evaluating(model):
-            model(**named)
+            model(**{**named, **uncached})
 
     check_traceable(model)
     is_numbered = not named.keys().isdisjoint(AXES)
