@@ -38,6 +38,15 @@ def bert(change, **options):
     return model
 
 
+def sharp(model):
+    """Let a random model attend to some keys much more than to others."""
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, torch.nn.Linear):
+                module.weight.mul_(20)
+    return model
+
+
 def test_other_weights_than_those_of_the_attention_are_refused_by_layer_and_head() -> None:
     def swapped(weights):
         weights[:, 2:] = weights[:, 2:].flip(1)  # heads 2 and 3
@@ -51,16 +60,26 @@ def test_other_weights_than_those_of_the_attention_are_refused_by_layer_and_head
         return weights
 
     for change, head in ((swapped, "[23]"), (later, "[0-3]"), (one_head, "3")):
-        for implementation in ("sdpa", "eager"):
-            model = bert(change, attn_implementation=implementation)
-            with torch.no_grad():  # random weights are nearly uniform; these are not
-                for module in model.modules():
-                    if isinstance(module, torch.nn.Linear):
-                        module.weight.mul_(20)
+        for implementation, dtype in (("sdpa", None), ("eager", None), ("sdpa", torch.bfloat16)):
+            model = sharp(bert(change, attn_implementation=implementation)).to(dtype)
             with pytest.raises(UserError, match=rf"layer 1, those of head {head} are \d.* apart"):
                 vt.capture(model, input_ids=IDS, source_tokens=NAMES)
             assert vt.capture(model, input_ids=IDS, source_tokens=NAMES, layers=[0]).kinds == ("encoder",)
             vt.capture(model, input_ids=IDS, source_tokens=NAMES, verify=False)
+
+
+def test_roundings_and_padding_are_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("bert", "gemma4_text", "gpt2", "llama"):  # the second has a layer of windows
+        for dtype in (None, torch.bfloat16):
+            model = make(name)
+            model = (model if name == "gemma4_text" else sharp(model)).to(dtype)
+            for read in (slice(4, None), slice(None, 8)):  # padding on the left, on the right
+                monkeypatch.setattr(verify, "_right", set())
+                mask = torch.zeros(1, 12, dtype=torch.long)
+                mask[:, read] = 1
+                given = inputs_of(model)
+                vt.capture(model, **given, attention_mask=mask, tokens=[f"t{i}" for i in range(8)])
+                assert len(verify._right) == 1, (name, dtype, read)
 
 
 def test_a_class_is_verified_once() -> None:

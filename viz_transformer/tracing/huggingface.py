@@ -138,8 +138,9 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
     _check_windows(model, layers)
     numbers = {kind: watched.numbers(of_kind) for kind, of_kind in layers.items()}
     layers = {kind: watched.kept(of_kind) for kind, of_kind in layers.items()}
-    if inputs.verify and "flash" not in str(model.config._attn_implementation):  # its calls are not seen
-        check_returned(model, forward_as_loaded, layers, numbers, inputs.selection)
+    if inputs.verify:
+        mask = named.get("attention_mask")
+        check_returned(model, forward_as_loaded, layers, numbers, inputs.selection, mask)
     n_virtual = count_virtual_tokens(model)
     if n_virtual and "decoder_input_ids" not in named:
         layers = {kind: with_zero_rows(of_kind, n_virtual) for kind, of_kind in layers.items()}

@@ -13,25 +13,27 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from viz_transformer._numbers import short_number
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.attention_calls import AttentionRecorder
-from viz_transformer.tracing.selection import TOLERANCE, Selection
+from viz_transformer.tracing.selection import Selection
 
-#: How far two ways to compute a weight may be apart, of float32 and of half precision.
-_ROUNDING, _HALF_ROUNDING = 1e-3, 2 * TOLERANCE
+#: How far two ways to compute weights may be apart: any weight of float32; of half precision, where the
+#: roundings of many layers add up, the share of its weight that a query of a head moves, in the mean.
+_ROUNDING, _MOVED = 1e-3, 0.1
 #: The classes whose weights were found to be right in this process, and which of their layers and heads.
 _right: set[tuple[type, Selection]] = set()
 
 
 def check_returned(
-    model: nn.Module,
+    model: Any,
     forward: Callable[[], Any],
     layers: Mapping[str, Sequence[Any]],
     numbers: Mapping[str, Sequence[int]],
     selection: Selection,
+    mask: Any = None,
 ) -> None:
     """Compare the layers that a model returned with the attention in one more forward.
 
@@ -43,11 +45,13 @@ def check_returned(
         layers: of each kind, per layer [1, kept head, query, key], or None.
         numbers: of each kind, the number of each layer.
         selection: which layers and heads are kept.
+        mask: 1 at tokens and 0 at padding, [1, position]; or None, or another mask.
 
     Raises:
         UserError: naming the layer and the head that differ.
     """
-    if (type(model), selection) in _right:
+    kernel = str(getattr(model.config, "_attn_implementation", ""))
+    if (type(model), selection) in _right or "flash" in kernel:  # the calls of flash attention are not seen
         return
     kept = {
         (kind, number): weights
@@ -55,7 +59,7 @@ def check_returned(
         for number, weights in zip(numbers[kind], of_kind, strict=True)
         if weights is not None and selection.keeps(number)
     }
-    comparison = _Comparison(kept, selection)
+    comparison = _Comparison(kept, selection, mask[0].bool() if getattr(mask, "ndim", 0) == 2 else None)
     with comparison:
         forward()
     if comparison.apart:
@@ -72,10 +76,13 @@ def check_returned(
 class _Comparison(AttentionRecorder):
     """Compare each attention with the layers that are still to be found, and keep none."""
 
-    def __init__(self, kept: Mapping[tuple[str, int], Tensor], selection: Selection) -> None:
+    def __init__(
+        self, kept: Mapping[tuple[str, int], Tensor], selection: Selection, tokens: Tensor | None
+    ) -> None:
         super().__init__()
         self._left = dict(kept)
         self._selection = selection
+        self._tokens = tokens  # bool [position], False at padding
         #: Of each layer that only other weights fit: how far the nearest are apart, and in which head.
         self.apart: dict[tuple[str, int], tuple[float, int]] = {}
 
@@ -87,17 +94,17 @@ class _Comparison(AttentionRecorder):
             found = self._difference(seen, returned[0], place[1])
             if found is None:
                 continue
-            half = returned.dtype != torch.float32 or weights.dtype != torch.float32
-            if found[0] <= (_HALF_ROUNDING if half else _ROUNDING):
+            if found[0] <= (_ROUNDING if _is_exact(returned) else _MOVED):
                 del self._left[place]
                 self.apart.pop(place, None)
                 return
             self.apart[place] = min(found, self.apart.get(place, found))
 
     def _difference(self, seen: Tensor, returned: Tensor, number: int) -> tuple[float, int] | None:
-        """Return the largest difference between two maps [head, query, key], and its head; None of others.
+        """Return how far two maps [head, query, key] are apart, and in which head most; None of others.
 
-        Where a query may attend to nothing, models write what they like, and a sink is no key.
+        What padding attends to, and a query that may attend to nothing, differs between implementations;
+        a sink is no key.
         """
         if self._selection.heads is not None and self._selection.heads[-1] < len(seen):
             seen = self._selection.take(seen, number)
@@ -105,6 +112,17 @@ class _Comparison(AttentionRecorder):
         if seen.shape != returned.shape:
             return None
         attends = (returned != 0).any(dim=-1, keepdim=True) & (seen != 0).any(dim=-1, keepdim=True)
-        differences = ((seen.float() - returned.float()).abs() * attends).amax(dim=(-2, -1))  # [head]
+        if self._tokens is not None and len(self._tokens) == returned.shape[-2]:
+            attends = attends & self._tokens[:, None]  # [head, query, 1]
+        apart = (seen.float() - returned.float()).abs() * attends  # [head, query, key]
+        if _is_exact(returned):
+            differences = apart.amax(dim=(-2, -1))  # [head]
+        else:
+            differences = apart.sum(dim=(-2, -1)) / 2 / attends.sum(dim=(-2, -1)).clamp(min=1)  # [head]
         head = int(differences.argmax())
         return float(differences[head]), head
+
+
+def _is_exact(weights: Tensor) -> bool:
+    """Return whether weights were computed with all digits of float32."""
+    return weights.dtype == torch.float32 and not (weights.is_cuda and torch.backends.cuda.matmul.allow_tf32)
