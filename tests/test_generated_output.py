@@ -17,6 +17,7 @@ from tests.support.capture_zoo import make as make_zoo
 from tests.support.huggingface_models import Words, eager, stacked, tiny
 from tests.support.refusals import assert_refused
 from viz_transformer.decoding import from_generate
+from viz_transformer.errors import UserError
 
 N_WORDS, END = 11, 3
 WORDS = Words(tuple(f"w{i}" for i in range(N_WORDS)), pad_id=0, sos_id=0, eos_id=END)
@@ -161,3 +162,11 @@ def test_bands_are_refused_at_any_length_and_maps_are_not() -> None:
         if name in ("bert", "gpt2"):
             trace = vt.capture(output)
             assert trace.attention(trace.kinds[0]).shape[2:] == (n_tokens, n_tokens)
+
+
+def test_a_generate_without_eager_attention_is_refused_by_what_it_lacks() -> None:
+    for steps in (((), (), ()), [[], []]):
+        for name in ("attentions", "decoder_attentions"):
+            output = {name: steps, "sequences": torch.tensor([[1, 3, 4, 2]])}
+            with pytest.raises(UserError, match=r"holds no attention weights; .*attn_implementation='eager'"):
+                vt.capture(output, tokens=list("abc"))

@@ -42,6 +42,7 @@ def test_patches_are_found_where_the_tokens_tell_and_else_have_to_be_given() -> 
             (lambda: find_patches((4, 4), [*PATCHES, "x"], class_token=False), "open where among the 17"),
             (lambda: find_patches((4, 4, 1), PATCHES, class_token=True), "the first at 1, for 16 tokens"),
             (lambda: find_patches((4, 5), PATCHES, class_token=True), "20 patches for 16 tokens"),
+            (lambda: find_patches((4, 4, True), PATCHES, class_token=True), "give the rows and columns"),
             (lambda: find_patches((4, 0), PATCHES, class_token=True), "give the rows and columns"),
         ]
     )

@@ -128,7 +128,7 @@ def test_the_installed_font_that_has_a_glyph_is_found_and_else_its_code_point_is
 
 def test_nothing_of_a_token_is_invisible_and_nothing_turns_it() -> None:
     expected = {
-        **{"": "∅", "a\nb": "a⏎b", "a\u2028b": "a⏎b", "\t": "⇥", "\x00": "␀", " ": "␣", "  ": "␣␣"},
+        **{"": "∅", "a\nb": "a⏎b", "a\u2028b": "a⏎b", "\t": "⇥", "\x00": "<U+0000>", " ": "␣", "  ": "␣␣"},
         **{"a b": "a b", "plain": "plain", "שלום": "שלום", "é": "é", "\ud800": "<U+D800>"},
         **{"\u202e12.50": "<U+202E>12.50", "\xa0": "<U+00A0>", "a\u3000b": "a<U+3000>b"},
         **{"\u200d": "<U+200D>", "می\u200cروم": "می\u200cروم", "❤\ufe0f": "❤\ufe0f", "\ufe0f": "<U+FE0F>"},

@@ -485,3 +485,12 @@ def test_what_does_not_fit_is_refused() -> None:
         (lambda: vt.capture(writer(IDS), tokens=NAMES), "output_attentions=True"),
     ]
     assert_refused(rows)
+
+
+def test_a_forward_that_only_hands_on_what_it_was_given_is_captured() -> None:
+    plain = tiny("BertModel")
+    expected = vt.capture(plain, input_ids=[1, 2, 3], tokens=list("abc")).encoder_attention
+    forward = plain.forward
+    plain.forward = lambda *given, **named: forward(*given, **named)
+    trace = vt.capture(plain, input_ids=[1, 2, 3], tokens=list("abc"))
+    np.testing.assert_array_equal(trace.encoder_attention, expected)

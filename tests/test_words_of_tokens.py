@@ -84,6 +84,10 @@ def test_merged_pieces_are_summed_as_keys_and_averaged_as_queries_and_the_figure
     weights = np.array([[[[1, 0, 0], [0.5, 0.25, 0.25], [0, 0.5, 0.5]]]])  # [layer, head, query, key]
     trace = vt.capture(weights, source_tokens=["the", "un", "able"], words=[0, 1, 1])
     assert trace.source_words == (0, 1, 1)
+    array = vt.capture(weights, source_tokens=["the", "un", "able"], words=np.array([0, 1, 1]))
+    assert array.source_words == (0, 1, 1)
+    with pytest.raises(UserError, match="words= holds 0 numbers for the 3 tokens"):
+        vt.capture(weights, source_tokens=["the", "un", "able"], words=len)
     ax = vt.plots.plot_head(trace, "encoder", 0, 0, merge_words=True)
     np.testing.assert_allclose(ax.images[0].get_array(), [[1, 0], [0.25, 0.75]])
     assert "mean of pieces" in ax.get_ylabel()

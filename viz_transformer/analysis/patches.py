@@ -31,7 +31,8 @@ def find_patches(grid: Sequence[int], tokens: Sequence[str], *, class_token: boo
     """
     numbers = list(grid) if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str) else []
     if len(numbers) not in (2, 3) or not all(
-        isinstance(number, int | np.integer) and number >= (place < 2) for place, number in enumerate(numbers)
+        type(number) is not bool and isinstance(number, int | np.integer) and number >= (place < 2)
+        for place, number in enumerate(numbers)
     ):
         raise UserError(
             f"grid={shown(grid)}; give the rows and columns of patches, such as grid=(14, 14), and where "
@@ -107,6 +108,10 @@ def image_pixels(image: Any) -> NDArray[np.uint8]:
         )
     low, high = float(array.min()), float(array.max())
     most = 1 if array.dtype.kind == "f" and high <= 1 else 255
+    if array.dtype.kind == "f" and 1 < high < 2:  # as resizing leaves it: of 255 it would be black
+        raise UserError(
+            f"image= holds {low:.3g} to {high:.3g}, a little more than 1; cut it off: image.clip(0, 1)"
+        )
     if not (low >= 0 and high <= most):
         raise UserError(
             f"image= holds {low:.3g} to {high:.3g}; give it before it is normalised for the model, "

@@ -37,7 +37,6 @@ def visible(token: str) -> str:
     if token == "":
         return "∅"
     token = re.sub("[\n\r\u2028\u2029]", "⏎", token).replace("\t", "⇥")
-    token = re.sub("[\x00-\x1f]", lambda match: chr(0x2400 + ord(match[0])), token)
     if token.isascii() and token.isprintable():
         return "␣" * len(token) if token.strip(" ") == "" else token
     is_seen = not all(char == " " or _is_hidden(char) for char in token)

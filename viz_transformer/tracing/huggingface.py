@@ -240,6 +240,9 @@ def _check_used(
     is used if one of their forwards names it.
     """
     used = set(used_by(model))
+    # A forward that only hands on what it was given, (*args, **kwargs), may use any name.
+    rest = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    takes_names = any(each.kind not in rest for each in forward_parameters(model).values())
     if has_both or not _attends_across(model):
         used -= {"encoder_hidden_states", "encoder_attention_mask"}
     if causal:
@@ -247,7 +250,7 @@ def _check_used(
     if generate and hasattr(model, "generate"):
         used |= {*vars(model.generation_config), *inspect.signature(model.generate).parameters}
     for name in sorted(name for name, value in named.items() if value is not None):
-        if name not in used:
+        if name not in used and takes_names:
             raise UserError(
                 f"{type(model).__name__} takes {name}= and does not use it, so the trace would be "
                 "that of the unchanged model; leave it out, and change the model itself (by a "

@@ -52,8 +52,21 @@ def layers_of_cache(cache: Any) -> dict[str, list[Any]]:
 
 
 def layers_of_output(output: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the layers of each kind in an output, each [batch, head, query, key], or steps of them."""
-    return {kind: output[name] for name, kind in OUTPUT_KINDS.items() if output.get(name) is not None}
+    """Return the layers of each kind in an output, each [batch, head, query, key], or steps of them.
+
+    A model that does not attend eagerly may return a step without layers each time; these are left out.
+    """
+    given = {kind: output.get(name) for name, kind in OUTPUT_KINDS.items()}
+    return {
+        kind: layers
+        for kind, layers in given.items()
+        if layers is not None and not (len(layers) and all(each == () for each in map(_as_step, layers)))
+    }
+
+
+def _as_step(layers: Any) -> Any:
+    """Return what one step returned as a tuple, and of one pass None."""
+    return tuple(layers) if isinstance(layers, list | tuple) else None
 
 
 class _NotWholeError(Exception):

@@ -675,8 +675,8 @@ def explore(
         attends_by: of a model that adds something to its scores for positions, ``"both"``, ``"content"``
             alone or ``"positions"`` alone.
         grid: of a vision model, the rows and columns of patches, such as ``(14, 14)``: the words beside the
-            large picture become these patches, as the query attends to them. The patches are the last keys;
-            a class token before them stands apart.
+            large picture become these patches, as the query attends to them; other tokens stand apart. Where
+            it is open where the patches begin, the first one's position too: ``(14, 14, 1)``.
         image: what the patches are cut from, to lie under them: an array ``[height, width, 3]`` from 0 to
             255 or from 0 to 1, before it is normalised for the model.
 

@@ -19,8 +19,6 @@ export function visible(token) {
   const whole = token
     .replace(/[\n\r\u2028\u2029]/g, "⏎")
     .replace(/\t/g, "⇥")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is made visible
-    .replace(/[\u0000-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
     .replace(/^ +$/, (spaces) => "␣".repeat(spaces.length));
   const isSeen = !UNSEEN.test(whole);
   return whole.replace(HIDDEN, (c) => {
