@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 import viz_transformer as vt
 from tests.support.refusals import assert_refused
@@ -53,7 +52,10 @@ def test_a_grid_in_which_the_labels_show_a_token_that_is_no_patch_is_refused() -
         (["[CLS]", *OWN[:15]], (4, 4), r"'\[CLS\]' among the tokens from 0 on is none"),
         ([*OWN, "[SEP]"], (4, 4), r"'\[SEP\]' among the tokens from 1 on is none"),  # the last one is apart
         (["<s>", *OWN, *WORDS], (4, 4, 0), "'<s>' among the tokens from 0 on is none"),
-        (["look", *IMAGE, "this"], (4, 4, 2), "first patch at 2, but the 16 tokens '<image>' begin at 1"),
+        (["look", *IMAGE, "this"], (4, 4, 2), "first patch at 2, but 16 tokens '<image>' begin at 1"),
+        ([*IMAGE, "and", *IMAGE], (4, 4, 16), "but 16 tokens '<image>' begin at 0 and 17; give"),
+        (["a", "photo", *IMAGE[:6], "."], (3, 3), "9 patches, and only 6 of these tokens are '<image>'"),
+        (["[CLS]", *["[IMG]"] * 14, *"ab"], (4, 4, 1), "only 14 of these tokens"),
     ]
     assert_refused(
         (lambda tokens=tokens, grid=grid: find_patches(grid, tokens, class_token=True), said)
@@ -76,17 +78,6 @@ def test_a_view_keeps_its_patches_only_where_another_trace_has_them_too() -> Non
     assert view.grid == [4, 4, 2, 20, 1]
     with pytest.raises(UserError, match="first at 5, for 20 tokens"):
         view.grid = [4, 4, 5]
-
-
-def test_the_patches_of_yolos_stand_between_its_class_and_detection_tokens() -> None:
-    from transformers import YolosConfig, YolosModel
-
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
-    config = YolosConfig(**sizes, image_size=[16, 16], patch_size=4, num_detection_tokens=5)
-    trace = vt.capture(YolosModel(config).eval(), pixel_values=torch.ones(1, 3, 16, 16))
-    assert len(trace.source_tokens) == 1 + 16 + config.num_detection_tokens
-    assert_refused([(lambda: vt.explore(trace, grid=(4, 4)), "open where among the 22 tokens")])
-    assert vt.explore(trace, grid=(4, 4, 1)).grid == [4, 4, 1, 22, 0]
 
 
 def test_biases_by_offset_are_those_of_the_patches_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -12,9 +13,41 @@ from numpy.typing import NDArray
 from viz_transformer._text import shown
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.errors import UserError
+from viz_transformer.trace import ForwardTrace, Patches
+from viz_transformer.trace.kinds import find_kind
+
+#: What stands for a patch in a text: ``<image>``, ``<|image_pad|>``, ``[IMG]`` and their like.
+_PLACEHOLDER = re.compile(r"[<\[]\W*(ima?ge?|video|patch)\w*\W*[>\]]", re.IGNORECASE)
 
 
-def find_patches(grid: Sequence[int], tokens: Sequence[str], *, class_token: bool) -> tuple[int, int, int]:
+def patches_of(trace: ForwardTrace, kind: str, grid: Sequence[int] | None) -> tuple[int, int, int]:
+    """Return the rows and columns of patches among a kind's keys, and the position of the first.
+
+    Args:
+        trace: of a model that reads a picture.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        grid: as `find_patches`; one of the trace's own `patches`, where these are known, and None for the
+            only one.
+
+    Raises:
+        UserError: as `find_patches`; or if it is None, and the trace does not know of one picture.
+    """
+    key = find_kind(kind).key
+    known = trace.patches if key == ("source" if trace.source_tokens else "target") else None
+    if grid is None and known and len(known) == 1:
+        return known[0]
+    if grid is None:
+        raise UserError(
+            f"the model read {len(known)} pictures or frames; say which one is shown: grid=trace.patches[0]"
+            if known
+            else "it is not known how the picture is cut into patches; say so: grid=(rows, columns)"
+        )
+    return find_patches(grid, trace.key_tokens(kind), class_token=key == "source", known=known)
+
+
+def find_patches(
+    grid: Sequence[int], tokens: Sequence[str], *, class_token: bool, known: Patches | None = None
+) -> tuple[int, int, int]:
     """Return the rows and columns of patches, and the position of the first.
 
     Without a start they are all tokens, the only run of as many equal labels (such as ``<image>``), or all
@@ -24,6 +57,7 @@ def find_patches(grid: Sequence[int], tokens: Sequence[str], *, class_token: boo
         grid: ``(rows, columns)``, or ``(rows, columns, start)`` with the first patch's position, from 0.
         tokens: the labels of all positions.
         class_token: whether one token more may be a class token, as an encoder's.
+        known: the grid of each picture that was read, where that is known; see `ForwardTrace`.
 
     Raises:
         UserError: if `grid` is none, the tokens have no room for it, it is open where it begins, or the
@@ -40,6 +74,8 @@ def find_patches(grid: Sequence[int], tokens: Sequence[str], *, class_token: boo
         )
     rows, columns, *given = map(int, numbers)
     n = rows * columns
+    if known is not None:
+        return _among_known(known, (rows, columns, *given))
     runs = _runs_of_equal(tokens, n)
     start = given[0] if given else _start_of(n, tokens, runs, class_token)
     if start is None and n < len(tokens):
@@ -60,12 +96,35 @@ def find_patches(grid: Sequence[int], tokens: Sequence[str], *, class_token: boo
             f"grid={tuple(numbers)} has {n} patches, but {patches[special.index(True)]!r} among the tokens "
             f"from {start} on is none; say where they begin: grid=({rows}, {columns}, start)"
         )
-    if len(runs) == 1 and runs != [start]:
+    if runs and start not in runs:
         raise UserError(
-            f"grid={tuple(numbers)} has its first patch at {start}, but the {n} tokens {tokens[runs[0]]!r} "
-            f"begin at {runs[0]}; give grid=({rows}, {columns})"
+            f"grid={tuple(numbers)} has its first patch at {start}, but {n} tokens {tokens[runs[0]]!r} "
+            f"begin at {' and '.join(map(str, runs))}; give grid=({rows}, {columns}, {runs[0]})"
+        )
+    placeholders = [token for token in patches if _PLACEHOLDER.fullmatch(token)]
+    if placeholders and len(set(patches)) > 1:
+        raise UserError(
+            f"grid={tuple(numbers)} has {n} patches, and only {len(placeholders)} of these tokens are "
+            f"{placeholders[0]!r}; give the rows and columns of the picture that they stand for"
         )
     return rows, columns, start
+
+
+def _among_known(known: Patches, grid: tuple[int, ...]) -> tuple[int, int, int]:
+    """Return the picture that a grid, with or without a start, stands for."""
+    if not known:
+        raise UserError(
+            "the model reads the patches of its picture in an order of its own, which is drawn at random "
+            "(ViT-MAE, ViLT): no grid shows where they are; leave out grid= and image="
+        )
+    meant = [place for place in known if place[: len(grid)] == grid]
+    if len(meant) != 1:
+        have = ", ".join(map(str, known[:4])) + (" …" if len(known) > 4 else "")
+        raise UserError(
+            f"grid={grid}, and the patches of what this model read are (rows, columns, start) {have}; give "
+            "one of these: grid=trace.patches[0]"
+        )
+    return meant[0]
 
 
 def _runs_of_equal(tokens: Sequence[str], length: int) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.patches import find_patches
+from viz_transformer.analysis.patches import patches_of
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, shares_of
 
@@ -101,8 +101,7 @@ def bias_by_offset(
     Source: Liu et al. 2021, *Swin Transformer*, section 3.2.
     """
     bias = _bias_of_layer(trace, kind, layer)
-    tokens = trace.key_tokens(kind)
-    rows, columns, start = find_patches(grid, tokens, class_token=kind == "encoder")
+    rows, columns, start = patches_of(trace, kind, grid)
     n = rows * columns
     patches = slice(start, start + n)
     weights = trace.attention(kind)

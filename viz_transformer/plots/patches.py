@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer._numbers import short_number
-from viz_transformer.analysis.patches import find_patches, image_pixels
+from viz_transformer.analysis.patches import image_pixels, patches_of
 from viz_transformer.analysis.rows import row_of_queries
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, scale_colormap
@@ -18,7 +18,6 @@ from viz_transformer.plots.figures import add_scale, new_axes
 from viz_transformer.plots.heads import Reading, picture_of
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.plots.matrix import Picture
-from viz_transformer.trace import KINDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +80,7 @@ def plot_patches(
     query: int | Sequence[int],
     ax: Axes | None = None,
     *,
-    grid: Sequence[int],
+    grid: Sequence[int] | None = None,
     image: Any = None,
     how: str = "mean",
 ) -> Axes:
@@ -100,7 +99,8 @@ def plot_patches(
         head: index of the head, from 0.
         query: index of the token that attends: a patch, or a word; or several. A patch is framed.
         ax: where to draw; a new figure if None.
-        grid: rows and columns of patches, and if need be the key at which they start, as in `explore`.
+        grid: rows and columns of patches, and if need be the key at which they start, as in `explore`;
+            None takes the only picture of `trace.patches`.
         image: what the patches are cut from, as in `explore`: it is bare where the weight is largest, and
             fades out towards 0. None shows the weights alone.
         how: of several queries the ``"mean"`` or the ``"sum"``.
@@ -113,7 +113,7 @@ def plot_patches(
             fit.
     """
     picture = picture_of([trace], kind, [(layer, head)], "head", Reading())
-    place = find_patches(grid, trace.key_tokens(kind), class_token=KINDS[kind].key == "source")
+    place = patches_of(trace, kind, grid)
     pixels = None if image is None else image_pixels(image)
     row = row_of_queries(picture.weights, query, how)  # [key]
     if isinstance(query, int | np.integer):

@@ -16,7 +16,7 @@ from viz_transformer.trace.decode import (
     Hypothesis,
     Probable,
 )
-from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of, shares_of
+from viz_transformer.trace.forward import FloatArray, ForwardTrace, Patches, attention_of, shares_of
 from viz_transformer.trace.kinds import KINDS, Kind, find_kind
 from viz_transformer.trace.steps import STEPS, AttentionSteps, ComputedHead, compute_head
 from viz_transformer.trace.tasks import TASKS
@@ -38,6 +38,7 @@ __all__ = [
     "Kind",
     "LogitAttribution",
     "LogitLens",
+    "Patches",
     "PatchingMap",
     "Probable",
     "Snapshot",

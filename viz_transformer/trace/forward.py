@@ -20,6 +20,8 @@ from viz_transformer.trace.kinds import KINDS, Kind, find_kind
 from viz_transformer.trace.summary import trace_as_html, trace_as_text
 
 FloatArray = NDArray[np.float32]
+#: Of each picture the rows and columns of its patches, and the position of the first.
+Patches = tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -63,6 +65,10 @@ class ForwardTrace:
             or are not 0, 1, 2 …; None where all of a layer's heads are there. See `head_numbers`.
         seconds_per_frame: of a sound model, how much time each source position stands for, or None;
             figures and views then tell the time.
+        patches: of each picture, or frame, that was read: the rows and columns of its patches and the
+            position of the first, among the source tokens if there are any, else among the target's; such
+            a one is a `grid` of `explore`. ``()`` if the model reads patches in another order than that
+            of rows; None if nothing is known of them.
         sinks: the kinds in which a part of each query's attention may go to a sink, which is no
             token: their rows sum to less than 1 by design (Xiao et al. 2023, section 3.3).
         notes: what of the model's attention is not here, in a line each, and how to see it.
@@ -94,6 +100,7 @@ class ForwardTrace:
     cross_layers: tuple[int, ...] | None = None
     heads: tuple[int, ...] | None = None
     seconds_per_frame: float | None = None
+    patches: Patches | None = None
     sinks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     normalised: bool = True
@@ -132,6 +139,9 @@ class ForwardTrace:
         )
         if self.seconds_per_frame is not None:
             object.__setattr__(self, "seconds_per_frame", checked_seconds(self.seconds_per_frame))
+        if self.patches is not None:
+            n_positions = lengths["source"] or lengths["target"]
+            object.__setattr__(self, "patches", _checked_patches(self.patches, n_positions))
         for side, length in lengths.items():
             self._set_words(f"{side}_words", length)
             self._set_segments(f"{side}_segments", length)
@@ -297,6 +307,23 @@ def _unpack(tokens: dict[str, Any], arrays: dict[str, Any]) -> ForwardTrace:
     for array in arrays.values():
         hand_over(array)  # so that it is not copied
     return ForwardTrace(**tokens, **arrays)
+
+
+def _checked_patches(given: Any, n_positions: int) -> Patches:
+    """Return places of patches as whole numbers.
+
+    Raises:
+        UserError: if one has no room among so many positions.
+    """
+    patches = tuple(map(given_sequence, given_sequence(given)))
+    for place in patches:
+        is_whole = all(type(each) is int or isinstance(each, np.integer) for each in place)
+        if len(place) != 3 or not is_whole or min(place) < 0 or place[0] * place[1] + place[2] > n_positions:
+            raise UserError(
+                f"patches={shown(given)} does not fit {n_positions} tokens; give (rows, columns, position of "
+                "the first patch) for each picture, such as patches=[(14, 14, 1)]"
+            )
+    return tuple((int(rows), int(columns), int(start)) for rows, columns, start in patches)
 
 
 def checked_seconds(given: Any) -> float:

@@ -75,7 +75,7 @@ def capture(
         model: one of those.
         inputs: a text, two texts that are a pair of sentences, or a list of several texts, for a
             tokenizer to encode; or what the model's forward takes first.
-        tokenizer: Hugging Face's; it encodes a text and labels its tokens.
+        tokenizer: Hugging Face's, or a processor with one; it encodes a text and labels its tokens.
         input_ids: token ids [batch, position], or one sentence's [position].
         decoder_input_ids: the decoder's, likewise.
         tokens: labels of the only sequence that the model reads, one per position.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from viz_transformer._text import shown
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, Patches
 from viz_transformer.trace.arrays import given_sequence, hand_over
 from viz_transformer.trace.kinds import Kind
 from viz_transformer.tracing.labels import Labels, TokenLabels
@@ -36,6 +36,8 @@ class RawAttention:
         has_sink: whether rows may sum to less than 1, the rest going to a sink that is no token.
         is_numbered: whether a picture or a sound was read; its positions are numbered where they have no
             labels.
+        patches: where the patches of each picture stand among what an encoder read, or else the decoder;
+            see `ForwardTrace`.
         notes: what is not shown, and how to see it.
         configured: how many layers and how many heads a model of one stack has by its configuration, if
             known.
@@ -57,6 +59,7 @@ class RawAttention:
     seconds_per_frame: float | None = None
     has_sink: bool = False
     is_numbered: bool = False
+    patches: Patches | None = None
     notes: tuple[str, ...] = ()
     configured: tuple[int, int] | None = None
 
@@ -100,10 +103,11 @@ def assemble(
     for kind in map(KINDS.__getitem__, layers):
         stack = layers[kind.name]
         n_queries, n_keys = _one_shape(kind, stack)
-        numbered = {"source"} if raw.is_numbered else set()
-        query = read[kind.query] = _labelled(sides, kind.query, kind.name, n_queries, numbered)
-        key = read[kind.key] = _labelled(sides, kind.key, kind.name, n_keys, numbered)
+        query = read[kind.query] = _labelled(sides, kind.query, kind.name, n_queries, raw.is_numbered)
+        key = read[kind.key] = _labelled(sides, kind.key, kind.name, n_keys, raw.is_numbered)
         kept = _fit(n_queries, kind.name, kind.query, query), _fit(n_keys, kind.name, kind.key, key)
+        if kind.key == min(kind.key, *read):  # the source, where there is one
+            fields["patches"] = _kept_patches(raw.patches, kept[1])
         given = raw.biases.get(kind.name, raw.biases.get("self") if kind.query == kind.key else None)
         added = _biases(given or {}, stack.numbers)
         if added and all(each.shape[-2:] == (n_queries, n_keys) for each in added):
@@ -164,7 +168,7 @@ def _layers_by_kind(raw: RawAttention, selection: Selection) -> dict[str, _Stack
     is_unlabelled = set(present) == {"self"} and labels.only is None
     if is_unlabelled and not (raw.is_numbered and labels.source is None):
         raise UserError(
-            "the model reads one sequence, and "
+            "the attention is that of one sequence, and "
             + ("two lists of tokens were given" if labels.source else "its tokens were not given")
             + f"; give tokens=[...], {_n_positions(present['self'])}, or a text and tokenizer="
         )
@@ -177,11 +181,10 @@ def _layers_by_kind(raw: RawAttention, selection: Selection) -> dict[str, _Stack
     }
     if "self" in stacks:
         stack = stacks.pop("self")
-        # Beside other kinds it belongs to a decoder that also attends to a source.
         if is_unlabelled:
-            kind = "encoder"
-        else:
-            kind = "decoder" if len(present) > 1 else _self_attention_kind(stack.layers, labels, raw.causal)
+            labels = Labels(tokens=_numbers(stack.layers[0].shape[-1]))
+        # Beside other kinds it belongs to a decoder that also attends to a source.
+        kind = "decoder" if len(present) > 1 else _self_attention_kind(stack.layers, labels, raw.causal)
         stacks[kind] = stack
     return {kind: stacks[kind] for kind in KINDS if kind in stacks}
 
@@ -387,18 +390,22 @@ def _zero_padding_rows(weights: FloatArray, key: TokenLabels) -> FloatArray:
 
 
 def _labelled(
-    sides: Mapping[str, TokenLabels | None], side: str, kind: str, n_positions: int, numbered: Collection[str]
+    sides: Mapping[str, TokenLabels | None], side: str, kind: str, n_positions: int, is_numbered: bool
 ) -> TokenLabels:
     """Return the labels of a side, which must have some unless its positions are numbered."""
     labels = sides.get(side)
-    if labels is None and side in numbered:
-        return TokenLabels(tokens=tuple(map(str, range(n_positions))))
+    if labels is None and is_numbered:
+        return _numbers(n_positions)
     if labels is None:
         raise UserError(
             f"the {kind} attention runs over {n_positions} {side} positions without labels; "
             f"give {side}_tokens=[...], one string per position, or tokenizer="
         )
     return labels
+
+
+def _numbers(n_positions: int) -> TokenLabels:
+    return TokenLabels(tokens=tuple(map(str, range(n_positions))))
 
 
 def _fit(length: int, kind: str, side: str, labels: TokenLabels) -> NDArray[np.bool_]:
@@ -411,6 +418,14 @@ def _fit(length: int, kind: str, side: str, labels: TokenLabels) -> NDArray[np.b
         f"{len(labels.tokens)} {side} tokens were given, but the {kind} attention has {length} "
         f"{side} positions; give one label per position, special tokens included"
     )
+
+
+def _kept_patches(patches: Patches | None, kept: NDArray[np.bool_]) -> Patches | None:
+    """Return where patches are among the kept positions; None if one of them is not kept."""
+    for rows, columns, start in patches or ():
+        if kept[start : start + rows * columns].sum() < rows * columns:
+            return None
+    return patches and tuple((rows, columns, int(kept[:start].sum())) for rows, columns, start in patches)
 
 
 def _words_of_kept(words: Sequence[int | None], labels: TokenLabels) -> tuple[int | None, ...]:

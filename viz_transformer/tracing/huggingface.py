@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
@@ -16,9 +17,15 @@ from viz_transformer.tracing.inputs import AXES, CaptureInputs, as_input, forwar
 from viz_transformer.tracing.labels import Labels, TokenLabels, labels_of_ids
 from viz_transformer.tracing.modules import attention_of_module
 from viz_transformer.tracing.named_weights import layers_of_output
+from viz_transformer.tracing.pictures import find_pictures
 from viz_transformer.tracing.position_biases import biases_of, watching_biases
 from viz_transformer.tracing.refusals import check_traceable
-from viz_transformer.tracing.restore import attention_implementation, evaluating
+from viz_transformer.tracing.restore import (
+    attention_implementation,
+    drawing_from,
+    evaluating,
+    random_state,
+)
 from viz_transformer.tracing.selection import sentence_index
 from viz_transformer.tracing.sizes import within_sizes
 from viz_transformer.tracing.verify import check_returned
@@ -30,7 +37,15 @@ from viz_transformer.tracing.written_text import reading_inputs, write
 #: Arguments that ask for a form of the output; they are read before a forward that need not name them.
 OUTPUT_ARGUMENTS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
 #: What the parts of a joint model read, and what the model calls the part.
-_PARTS = {"input_ids": "text_model", "pixel_values": "vision_model", "input_features": "audio_model"}
+_PARTS = (
+    ("input_ids", "text_model"),
+    ("pixel_values", "vision_model"),
+    ("pixel_values", "image_model"),  # FLAVA's
+    ("input_features", "audio_model"),
+)
+
+#: Inputs that are pictures or sounds: their positions have no words.
+_NUMBERED = frozenset({*AXES, "pixel_values_videos", "flattened_patches"})
 
 #: Whisper reads 100 spectra a second, and its encoder joins two (Radford et al. 2022, section 2.2).
 _SECONDS_PER_FRAME = {"whisper": 0.02}
@@ -51,7 +66,11 @@ def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention
     if hasattr(model, "get_text_features"):
         return _attention_of_a_part(model, named, inputs)
     # Asked of the forward: the encoder alone shares its whole model's configuration.
-    has_both = "decoder_input_ids" in inputs.parameters
+    has_both = "decoder_input_ids" in inputs.parameters and not getattr(
+        model.config,
+        "use_decoder_only_language_model",
+        False,  # BLIP-2 is made with either
+    )
     generate = inputs.generate
     if generate is None:
         generate = has_both and "decoder_input_ids" not in named
@@ -91,7 +110,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
     # Nothing is read after this; and the decoder of FSMT is causal only without a cache.
     uncached = {"use_cache": False} if "use_cache" in forward_parameters(model) else {}
 
-    def forward() -> Any:
+    def forward(named: Mapping[str, Any] = named) -> Any:
         read = named.get("input_ids"), named.get("decoder_input_ids")
         with (
             evaluating(model),
@@ -100,12 +119,19 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         ):
             return model(**{**uncached, **named, "output_attentions": True, "return_dict": True})
 
-    def forward_as_loaded() -> None:
+    def embed(changed: Mapping[str, Any]) -> Tensor | None:
         with evaluating(model):
+            output = model(**{**uncached, **changed, "output_hidden_states": True, "return_dict": True})
+        states = output.get("encoder_hidden_states", output.get("hidden_states"))
+        return None if states is None else states[0][0]  # [position, feature]
+
+    def forward_as_loaded() -> None:
+        with evaluating(model), drawing_from(before, inputs.device):
             model(**{**named, **uncached})
 
     check_traceable(model)
-    is_numbered = not named.keys().isdisjoint(AXES)
+    before = random_state(inputs.device)  # ViT-MAE draws the patches that it reads
+    is_numbered = not named.keys().isdisjoint(_NUMBERED)
     with watching_biases(model) as biases:
         parts = maps_of_parts(model, named, forward, biases)
     if parts is not None:
@@ -124,10 +150,11 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         return replace(attention_of_module(model, watch), is_numbered=is_numbered)
     with watching(model, inputs.selection) as watched, watching_biases(model) as biases:
         output = forward()
+    draws = not all(map(torch.equal, before, random_state(inputs.device)))
     layers = layers_of_output(output) if isinstance(output, Mapping) else {}
     layers = whole_blocks(model, layers, _n_read(named))
     if not any(layer is not None for of_kind in layers.values() for layer in of_kind):
-        return attention_of_module(model, watch)
+        return replace(attention_of_module(model, watch), is_numbered=is_numbered)
     causal = says_causal(model, named, watched.causal)
     if not hold_weights(layers):
         seen = maps_of_softmaxes(model, forward, labels, layers)
@@ -136,6 +163,8 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
                 layers=seen, labels=labels, batch_index=None, causal=causal, is_numbered=is_numbered
             )
     _check_windows(model, layers)
+    if inputs.verify and is_numbered and "decoder_input_ids" not in inputs.parameters:
+        _check_reads_text(model, named, layers.get("self"), forward)
     numbers = {kind: watched.numbers(of_kind) for kind, of_kind in layers.items()}
     layers = {kind: watched.kept(of_kind) for kind, of_kind in layers.items()}
     if inputs.verify:
@@ -157,19 +186,20 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         has_sink=any(map(has_sink, model.modules())),
         configured=_configured(model.config),
         is_numbered=is_numbered,
+        patches=find_pictures(model, named, embed, draws=draws) if inputs.verify and is_numbered else None,
     )
 
 
 def _attention_of_a_part(model: Any, named: Mapping[str, Any], inputs: CaptureInputs) -> RawAttention:
     """Run the part of a joint model, such as CLIP, that reads what was given."""
-    given = [name for name, part in _PARTS.items() if name in named and hasattr(model, part)]
+    given = [part for name, part in _PARTS if name in named and hasattr(model, part)]
     if len(given) != 1:
-        parts = [part for part in _PARTS.values() if hasattr(model, part)]
+        parts = [part for _, part in _PARTS if hasattr(model, part)]
         raise UserError(
             f"{type(model).__name__} joins {' and '.join(parts)}, and a trace shows one of them; give what "
             f"one reads alone: vt.capture(model.{parts[0] if parts else 'text_model'}, ...)"
         )
-    part = getattr(model, _PARTS[given[0]])
+    part = getattr(model, given[0])
     parameters = forward_parameters(part)
     return attention_of_hugging_face(
         part, replace(inputs, positional=(), ids={}, named=named, parameters=parameters, causal=None)
@@ -200,6 +230,8 @@ def _named_inputs(inputs: CaptureInputs) -> dict[str, Any]:
     if inputs.encoding is not None:
         named |= {name: ids for name, ids in inputs.encoding.items() if name in inputs.parameters}
     named = {name: as_input(name, value, inputs.device) for name, value in named.items()}
+    if "spatial_shapes" in named and named["pixel_values"].ndim == AXES["pixel_values"]:
+        named["pixel_values"] = named["pixel_values"][0]  # SigLIP 2 reads patches, [batch, patch, number]
     mask = named.get("attention_mask")
     if isinstance(mask, Tensor) and mask.ndim == 2 and ((mask != 0) & (mask != 1)).any():
         raise UserError(
@@ -279,6 +311,8 @@ def says_causal(model: Any, named: Mapping[str, Any], declared: bool | None) -> 
     if declared or getattr(model.config, "is_decoder", False) or type(model).__name__.endswith("ForCausalLM"):
         return True
     writes = hasattr(model, "can_generate") and model.can_generate()
+    if writes and hasattr(model.config, "text_config"):
+        return True  # it writes after pictures, whose tokens may see each other
     return None if writes and declared is None else False
 
 
@@ -300,6 +334,23 @@ def _check_windows(model: Any, layers: Mapping[str, Sequence[Any]]) -> None:
                     "needs [1, head, query, key] over all positions; if a part of that is a map, give it: "
                     "vt.capture([output.attentions[0][0]], source_tokens=[...])"
                 )
+
+
+def _check_reads_text(model: Any, named: Mapping[str, Any], layers: Any, forward: Callable[..., Any]) -> None:
+    """Raise a UserError for attention over a picture alone, where a text was given too.
+
+    A text that is among the positions, or is read by them, changes their weights.
+    """
+    ids = named.get("input_ids")
+    if ids is None or not layers or layers[0] is None or layers[0].shape[-1] == ids.shape[1]:
+        return
+    changed = layers_of_output(forward({**named, "input_ids": (ids - 1).abs()}))["self"]
+    if all(map(torch.equal, layers, changed)):
+        parts = ", ".join(name for name, part in model.named_children() if hasattr(part, OF_A_MODEL))
+        raise UserError(
+            f"{type(model).__name__} returns the attention over the {layers[0].shape[-1]} positions of its "
+            f"picture, and none of its text; capture one of its parts alone, with what it reads: {parts}"
+        )
 
 
 def _n_read(named: Mapping[str, Any]) -> int:

@@ -111,6 +111,8 @@ def parse_inputs(
     Raises:
         UserError: if they contradict each other, or neither `capture` nor the model knows a name.
     """
+    if not hasattr(tokenizer, "convert_ids_to_tokens"):  # a processor holds the tokenizer of its text
+        tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
     text, second, inputs, batch_index = _text_of(inputs, batch_index)
     if text is not None and tokenizer is None and not is_hooked(model):
         raise UserError(

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 _CONTAINERS = (dict, OrderedDict, list, set)
 
@@ -97,3 +97,26 @@ def _restore(attributes: dict[str, Any], snapshot: dict[str, tuple[Any, Any]]) -
         elif content is not None:
             value.clear()
             value.update(content)
+
+
+def random_state(device: torch.device) -> tuple[Tensor, ...]:
+    """Return from where random numbers are drawn: on the processor, and on a CUDA device."""
+    states = (torch.random.get_rng_state(),)
+    return (*states, torch.cuda.get_rng_state(device)) if device.type == "cuda" else states
+
+
+@contextmanager
+def drawing_from(states: tuple[Tensor, ...], device: torch.device) -> Iterator[None]:
+    """Draw the random numbers that followed a `random_state`, then go on as before."""
+    before = random_state(device)
+    try:
+        _set_random_state(states, device)
+        yield
+    finally:
+        _set_random_state(before, device)
+
+
+def _set_random_state(states: tuple[Tensor, ...], device: torch.device) -> None:
+    torch.random.set_rng_state(states[0])
+    if len(states) > 1:
+        torch.cuda.set_rng_state(states[1], device)

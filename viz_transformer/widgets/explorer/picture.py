@@ -8,47 +8,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.patches import find_patches, image_pixels
-from viz_transformer.errors import UserError
+from viz_transformer.analysis.patches import image_pixels, patches_of
 from viz_transformer.trace.kinds import find_kind
 from viz_transformer.widgets.explorer.trace_view import TraceView
 
 _MOST_PIXELS = 256  # a side of the image as it is sent
 
 
-def checked_grid(view: TraceView, kind: str, grid: Sequence[int] | None) -> list[int]:
+def checked_grid(
+    view: TraceView, kind: str, grid: Sequence[int] | None, *, has_image: bool = False
+) -> list[int]:
     """Return where the patches are as the page reads it; an empty list if there are none.
+
+    An image without a grid is the only one of which the trace knows the patches.
 
     Returns:
         Rows, columns, the position of the first patch, how many keys there are, and 0 where the keys are
         the source's, else 1: a kind with other keys has no picture.
 
     Raises:
-        UserError: as `find_patches` of the kind's keys.
+        UserError: as `viz_transformer.analysis.patches.patches_of`.
     """
-    if grid is None:
+    if grid is None and not has_image:
         return []
-    key = find_kind(kind).key
-    tokens = view.traces[0].key_tokens(kind)
-    patches = find_patches(grid, tokens, class_token=key == "source")
-    return [*patches, len(tokens), int(key == "target")]
+    trace = view.traces[0]
+    patches = patches_of(trace, kind, grid)
+    return [*patches, len(trace.key_tokens(kind)), int(find_kind(kind).key == "target")]
 
 
-def packed_image(image: Any, grid: list[int]) -> dict[str, Any]:
+def packed_image(image: Any) -> dict[str, Any]:
     """Return an image as the page reads it: width, height and RGB bytes; empty if there is none.
 
     Args:
         image: ``[height, width]`` or ``[height, width, 3]``, or channels first as torch has them;
             bytes from 0 to 255, or numbers from 0 to 1. None is no image.
-        grid: of its patches.
 
     Raises:
-        UserError: if it is no such array, or has no grid.
+        UserError: if it is no such array.
     """
     if image is None:
         return {}
-    if not grid:
-        raise UserError("image= needs the patches that it is cut into; give grid=(rows, columns) too")
     pixels = image_pixels(image)
     step = max(1, -(-max(pixels.shape[:2]) // _MOST_PIXELS))
     pixels = pixels[::step, ::step]

@@ -186,7 +186,7 @@ class AttentionExplorer(View):
         self._part = Part()
         self._patch_labels: Sequence[str] = ()
         kind = trace_view.kinds[-1] if kind is None else kind  # cross is last, where present
-        patches = checked_grid(trace_view, kind, grid)
+        patches = checked_grid(trace_view, kind, grid, has_image=image is not None)
         seconds = trace.seconds_per_frame if seconds_per_frame is None else checked_seconds(seconds_per_frame)
         if wall is None:
             chosen = (layer, head, query, key, list(selected), aggregate, linked)
@@ -213,7 +213,7 @@ class AttentionExplorer(View):
                 "biased": trace_view.biased,
                 "attends_by": attends_by,
                 "grid": patches,
-                "image": packed_image(image, patches),
+                "image": packed_image(image),
                 "order": order,
                 "search": search,
                 "linked": linked,
@@ -676,9 +676,11 @@ def explore(
             alone or ``"positions"`` alone.
         grid: of a vision model, the rows and columns of patches, such as ``(14, 14)``: the words beside the
             large picture become these patches, as the query attends to them; other tokens stand apart. Where
-            it is open where the patches begin, the first one's position too: ``(14, 14, 1)``.
+            it is open where the patches begin, the first one's position too: ``(14, 14, 1)``. What `capture`
+            found is in ``trace.patches``.
         image: what the patches are cut from, to lie under them: an array ``[height, width, 3]`` from 0 to
-            255 or from 0 to 1, before it is normalised for the model.
+            255 or from 0 to 1, before it is normalised for the model. Its grid is found where the trace
+            knows of one picture.
 
     All but the first two can be read and set later: ``view.head = 3``.
 
