@@ -55,7 +55,9 @@ def machine() -> str:
 
 
 def write(table: Table) -> None:
-    """Put a table into the page: in the place of its last measurement, or at the end."""
+    """Put a table into the page, in the place of its last measurement or at the end, and write its files."""
+    for path, text in table.files:
+        path.write_text(text, encoding="utf-8")
     path = DOCS / table.page
     page = path.read_text(encoding="utf-8") if path.exists() else ""
     introduction, *sections = re.split(r"^(?=## )", page, flags=re.MULTILINE)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 import torch
 
 from benchmarks.table import Goal, Table
 from tests.support.capture_ways import N_BEAMS, UNWRITTEN, generated, padded
-from tests.support.capture_zoo import CONFIGURATIONS, REASONS, Comparison, compare
+from tests.support.capture_zoo import CONFIGURATIONS, REASONS, Comparison, compare, make
 from tests.support.torch_zoo import MODULES, compare_module
+from viz_transformer.tracing.verified_classes import LISTED
 
 #: The largest difference that is only rounding: of one pass, and where sums are added in another order.
 ROUNDING, REORDERED = 1e-6, 1e-5
@@ -58,7 +60,18 @@ def run() -> Table:
         ),
         versions=(("torch", torch.__version__), ("transformers", version("transformers"))),
         page="capture.md",
+        files=((LISTED, verified(results)),),
     )
+
+
+def verified(results: Mapping[str, Sequence[Comparison | None]]) -> str:
+    """Return the classes of which all layers were seen in the attention of every configuration, as JSON."""
+    seen: dict[str, bool] = {}
+    for name in CONFIGURATIONS:
+        result, kind = results[name][0], type(make(name)).__name__
+        seen[kind] = seen.get(kind, True) and result is not None and result.verified
+    classes = sorted(kind for kind, is_seen in seen.items() if is_seen)
+    return json.dumps({"transformers": version("transformers"), "classes": classes}, indent=1) + "\n"
 
 
 def largest(results: Sequence[Comparison]) -> float:

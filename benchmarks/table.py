@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Table:
         goals: what it had to reach; one that is missed fails `make bench`.
         versions: of the programs measured, by name.
         page: the file under docs/ that it belongs to.
+        files: further files of the project that hold what was found, with their text.
     """
 
     title: str
@@ -35,6 +37,7 @@ class Table:
     goals: tuple[Goal, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
     page: str = "benchmarks.md"
+    files: tuple[tuple[Path, str], ...] = ()
 
     def markdown(self) -> str:
         """Return the section for docs/benchmarks.md."""

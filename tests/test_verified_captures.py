@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from importlib.metadata import version
+
 import numpy as np
 import pytest
 import torch
@@ -12,13 +15,15 @@ from tests.support.capture_zoo import inputs_of, make
 from tests.support.huggingface_models import sized
 from viz_transformer.errors import UserError
 from viz_transformer.tracing import verify
+from viz_transformer.tracing.verified_classes import LISTED, is_verified, verified_classes
 
 IDS, NAMES = [3, 5, 7, 9], list("abcd")
 
 
 @pytest.fixture(autouse=True)
 def no_class_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify, "_right", set())
+    monkeypatch.setattr(verify, "_right", {})
+    monkeypatch.setattr(verify, "is_verified", lambda _: False)
 
 
 def is_kept(weights) -> bool:
@@ -74,7 +79,7 @@ def test_roundings_and_padding_are_no_difference(monkeypatch: pytest.MonkeyPatch
             model = make(name)
             model = (model if name == "gemma4_text" else sharp(model)).to(dtype)
             for read in (slice(4, None), slice(None, 8)):  # padding on the left, on the right
-                monkeypatch.setattr(verify, "_right", set())
+                monkeypatch.setattr(verify, "_right", {})
                 mask = torch.zeros(1, 12, dtype=torch.long)
                 mask[:, read] = 1
                 given = inputs_of(model)
@@ -94,6 +99,27 @@ def test_a_class_is_verified_once() -> None:
     ):
         vt.capture(model, input_ids=IDS, source_tokens=NAMES, **chosen)
         assert len(runs) == n, chosen
+
+
+def test_a_class_of_the_table_is_verified_only_where_somebody_changed_a_model_of_it() -> None:
+    def model() -> hf.BertForMaskedLM:
+        return hf.BertForMaskedLM(sized(hf.BertConfig)).eval()
+
+    class Changed(type(model().bert.embeddings)):
+        """A part of somebody's own."""
+
+    if version("transformers") != json.loads(LISTED.read_text(encoding="utf-8"))["transformers"]:
+        assert verified_classes() == frozenset()
+        return
+    assert is_verified(model())
+    hooked, replaced, other, own_kernel = model(), model(), model(), model()
+    hooked.bert.encoder.layer[1].attention.register_forward_hook(lambda *_: None)
+    replaced.bert.encoder.layer[1].attention.forward = lambda *_, **__: None
+    other.bert.embeddings.__class__ = Changed
+    own_kernel.config._attn_implementation = "mine"
+    subclass = type("MyBert", (hf.BertModel,), {})(sized(hf.BertConfig))
+    for changed in (hooked, replaced, other, own_kernel, subclass):
+        assert not is_verified(changed)
 
 
 def test_heads_that_a_model_returns_as_their_mean_are_shown_one_by_one() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from torch import nn
 import viz_transformer as vt
 from tests.support.huggingface_models import hf, sized, stacked
 from viz_transformer.errors import UserError
+from viz_transformer.tracing import verify
 
 #: A length for what encoders and decoders read; for two windows of 4, and no square.
 N_SOURCE, N_TARGET = 12, 7
@@ -155,12 +157,14 @@ class Comparison:
             it returned none that could be compared.
         refusal: the message, if no trace could be made.
         uncompared: the kinds of which the eager model returned no whole maps.
+        verified: whether all layers were seen in the attention of the model as it was loaded.
     """
 
     kinds: tuple[str, ...] = ()
     difference: float | None = None
     refusal: str | None = None
     uncompared: tuple[str, ...] = ()
+    verified: bool = False
 
 
 def make(name: str, **given: Any) -> nn.Module:
@@ -203,11 +207,14 @@ def compare(name: str, model: nn.Module | None = None) -> Comparison:
         given = inputs_of(model)
         with torch.no_grad():
             output = twin(**given, **uncached(given), output_attentions=True)
+        right: dict[Any, bool] = {}
         try:
-            trace = vt.capture(model, **given, **labels_of(name, output, given))
+            with mock.patch.multiple(verify, _right=right, is_verified=lambda _: False):
+                trace = vt.capture(model, **given, **labels_of(name, output, given))
         except UserError as error:
             return Comparison(refusal=str(error))
-    return compared(trace, {kind: own_weights(name, output, kind) for kind in trace.kinds})
+    found = compared(trace, {kind: own_weights(name, output, kind) for kind in trace.kinds})
+    return replace(found, verified=list(right.values()) == [True])
 
 
 def uncached(given: Mapping[str, torch.Tensor]) -> dict[str, bool]:
