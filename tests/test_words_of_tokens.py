@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import transformers as hf
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 import viz_transformer as vt
 from tests.support.huggingface_models import tiny
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.labels import count_words
+from viz_transformer.tracing.labels import count_words, labels_of_ids
 
 
 def unsplit_tokenizer(*, splits: bool = False):
@@ -97,3 +99,47 @@ def test_merged_pieces_are_summed_as_keys_and_averaged_as_queries_and_the_figure
         vt.capture(weights, source_tokens=["the", "un", "able"], words=[0, 1])
     with pytest.raises(UserError, match=r"source_words=.*does not fit"):
         vt.capture(weights, source_tokens=["the", "un", "able"], words=["the", "unable", "unable"])
+
+
+def test_a_label_has_the_characters_of_the_text_where_its_token_stands() -> None:
+    text = "Más café, žluťoučký kůň; 你好世界 naïve 🙂 ok"
+    whitespace, metaspace = pre_tokenizers.Whitespace(), pre_tokenizers.Metaspace()
+    to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    unknown = {"special_tokens": ["[UNK]"], "show_progress": False}
+    for model, splits, joins, trainer in (
+        (
+            models.BPE(),
+            to_bytes,
+            decoders.ByteLevel(),
+            trainers.BpeTrainer(vocab_size=270, initial_alphabet=to_bytes.alphabet(), **unknown),
+        ),
+        (
+            models.WordPiece(unk_token="[UNK]"),
+            whitespace,
+            decoders.WordPiece(),
+            trainers.WordPieceTrainer(vocab_size=60, **unknown),
+        ),
+        (
+            models.Unigram(),
+            metaspace,
+            decoders.Metaspace(),
+            trainers.UnigramTrainer(vocab_size=40, unk_token="[UNK]", **unknown),
+        ),
+        (
+            models.BPE(end_of_word_suffix="</w>"),
+            whitespace,
+            decoders.BPEDecoder(),
+            trainers.BpeTrainer(vocab_size=60, end_of_word_suffix="</w>", **unknown),
+        ),
+    ):
+        tokenizer = Tokenizer(model)
+        tokenizer.pre_tokenizer, tokenizer.decoder = splits, joins
+        tokenizer.train_from_iterator([text], trainer)
+        fast = hf.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]")
+        encoding = fast(text)
+        labels = labels_of_ids(fast, encoding["input_ids"], encoding).tokens
+        assert len(labels) > 9, labels
+        for label, (start, end) in zip(labels, encoding[0].offsets, strict=True):
+            shown = re.sub("[▁Ġ]|##|</w>", "", label)
+            # The bytes of a part of a character are named.
+            assert "<0x" in shown or shown == text[start:end].strip(), labels
