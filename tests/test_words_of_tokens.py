@@ -142,4 +142,4 @@ def test_a_label_has_the_characters_of_the_text_where_its_token_stands() -> None
         for label, (start, end) in zip(labels, encoding[0].offsets, strict=True):
             shown = re.sub("[▁Ġ]|##|</w>", "", label)
             # The bytes of a part of a character are named.
-            assert "<0x" in shown or shown == text[start:end].strip(), labels
+            assert "<0x" in shown or shown in ("", text[start:end].strip()), labels
