@@ -7,6 +7,8 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from viz_transformer.cli.overwriting import add_overwrite
+
 if TYPE_CHECKING:  # commands import what they need when they run
     from viz_transformer.config import ModelConfig, TrainConfig
     from viz_transformer.corpus.columns import Columns
@@ -95,6 +97,7 @@ def _add_evaluate(commands: Any) -> None:
         metavar="FILE",
         help="without pairs, draw how well calibrated the next words are, as PNG, SVG or PDF",
     )
+    add_overwrite(evaluate)
     evaluate.set_defaults(run=_evaluate)
 
 
@@ -355,7 +358,7 @@ def _language(path: str | None, otherwise: str) -> str:
 def _evaluate(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from viz_transformer._files import check_not_input
+    from viz_transformer._files import check_not_input, check_unused
     from viz_transformer.checkpoint import CHECKPOINT_FILES
     from viz_transformer.corpus.files import read_table
     from viz_transformer.recipes.files import TEST
@@ -365,6 +368,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     model = [Path(options.model, name) for name in (*CHECKPOINT_FILES, TEST)] if options.model else []
     for output in filter(None, (options.output, options.reliability)):
         check_not_input(output, options.source, options.target, options.pairs, options.links, *model)
+        check_unused(output, options.overwrite)
     if pairs is None and options.model:
         from viz_transformer.cli.spanish_report import print_spanish_report
 
