@@ -22,7 +22,11 @@ from viz_transformer.cli.lessons import copy_lessons
 from viz_transformer.errors import FileError
 from viz_transformer.export.site import write_site
 from viz_transformer.plots import plot_heads, save_figure
-from viz_transformer.recipes import train_induction_model
+from viz_transformer.recipes import (
+    train_induction_model,
+    train_learned_positions,
+    write_six_pairs_trainings,
+)
 
 PAIRS = "".join(f"one {word}\tuno {word}\n" for word in "abcdefghij")
 SMALL = [
@@ -157,6 +161,15 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "already exists and is different.*--overwrite",
     ),
     "train_induction_model: another": (refused_by_python(lambda: train_induction_model("model")), ""),
+    "train_induction_model: another library's": (refused_by_python(lambda: train_induction_model("hf")), ""),
+    "train_learned_positions: a model's record": (
+        refused_by_python(lambda: train_learned_positions("model")),
+        "",
+    ),
+    "write_six_pairs_trainings: a model's record": (
+        refused_by_python(lambda: write_six_pairs_trainings("model")),
+        "",
+    ),
     "export_html: a page": (
         refused_by_python(lambda: vt.export_html(vt.explore(make_trace()), "n.html")),
         "",

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from viz_transformer._files import check_replaceable, one_at_a_time, take_place
+from viz_transformer._files import check_replaceable, is_own, one_at_a_time, take_place
 from viz_transformer.errors import FileError
 
 CHECKSUMS = "checksums.json"
@@ -42,28 +42,26 @@ def write_files(
     if odd := [name for name in contents if not _NAME.fullmatch(name) or name == CHECKSUMS]:
         raise FileError(f"{odd[0]!r:.60} is no name for a file beside others; give one such as 'notes.txt'")
     folder = Path(os.path.realpath(folder))  # a link stays one
-    is_new = not folder.exists()
     sums = {name: _sha256(data) for name, data in contents.items()}
     listed = json.dumps({"format": _FORMAT, "sha256": sums}, indent=1).encode()
-    try:
+    with one_at_a_time(folder):
+        is_new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
-        with one_at_a_time(folder):
+        _finish(folder)
+        try:
+            for name, data in contents.items():
+                check_replaceable(_place(folder, name))
+                _new(folder, name, sums[name]).write_bytes(data)
+            forget()
+            new = _new(folder, CHECKSUMS, _sha256(listed))
+            new.write_bytes(listed)
+            take_place(new, _place(folder, CHECKSUMS))
             _finish(folder)
-            try:
-                for name, data in contents.items():
-                    check_replaceable(_place(folder, name))
-                    _new(folder, name, sums[name]).write_bytes(data)
-                forget()
-                new = _new(folder, CHECKSUMS, _sha256(listed))
-                new.write_bytes(listed)
-                take_place(new, _place(folder, CHECKSUMS))
-                _finish(folder)
-            finally:
-                _remove_new(folder, [*sums, CHECKSUMS])
-    finally:
-        if is_new:
-            with suppress(OSError):  # unless it holds the files
-                folder.rmdir()
+        finally:
+            _remove_new(folder, [*sums, CHECKSUMS])
+            if is_new:
+                with suppress(OSError):  # unless it holds the files
+                    folder.rmdir()
 
 
 def read_files(folder: Path, names: Iterable[str], *, checked: bool) -> dict[str, bytes]:
@@ -161,9 +159,10 @@ def _finish(folder: Path) -> None:
 
 
 def _remove_new(folder: Path, names: Iterable[str]) -> None:
-    """Remove what saves that failed or were killed have left, besides files that count."""
+    """Remove what this account's saves that failed or were killed have left, besides files that count."""
     counting = {_new(folder, *each) for each in (_checksums(folder) or {}).items()}
     for parent in {_place(folder, name).parent for name in names}:
         for path in parent.iterdir():
-            if is_unfinished(path) and path not in counting:
-                path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # another account's, which it has just removed
+                if is_unfinished(path) and path not in counting and is_own(path):
+                    path.unlink()

@@ -183,6 +183,11 @@ def one_at_a_time(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
 
 
+def is_own(path: Path) -> bool:
+    """Return whether a file belongs to the account that runs this."""
+    return path.stat().st_uid == _user()
+
+
 def _user() -> int:
     return (
         os.getuid() if hasattr(os, "getuid") else 0
