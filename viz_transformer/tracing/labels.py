@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._text import given_texts, shown
 from viz_transformer.errors import UserError
 from viz_transformer.trace.byte_level import shown_tokens
 
@@ -127,16 +128,9 @@ def _token_labels(name: str, tokens: Sequence[str] | None) -> TokenLabels | None
     """Return the labels given as the argument `name`.
 
     Raises:
-        UserError: if they are one string, or not strings.
+        UserError: if they are one string, not strings, or in no order.
     """
-    if tokens is None:
-        return None
-    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
-        raise UserError(
-            f"{name}={tokens!r:.60} must be a sequence of strings, one per position; for a "
-            "sentence, give its tokens: sentence.split()"
-        )
-    return TokenLabels(tokens=tuple(tokens))
+    return None if tokens is None else TokenLabels(tokens=given_texts(tokens, name))
 
 
 def encode(tokenizer: Any, text: str, second: str | None = None) -> Mapping[str, Any]:
@@ -147,7 +141,7 @@ def encode(tokenizer: Any, text: str, second: str | None = None) -> Mapping[str,
     """
     if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
         raise UserError(
-            f"tokenizer={tokenizer!r:.60} is not one of Hugging Face's; encode the text with it "
+            f"tokenizer={shown(tokenizer)} is not one of Hugging Face's; encode the text with it "
             "yourself, and give input_ids=[...] and tokens=[...]"
         )
     texts = [text] if second is None else [text, second]
