@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,20 @@ from numpy.typing import NDArray
 
 from viz_transformer.analysis.patches import find_patches, image_pixels
 from viz_transformer.errors import UserError
-from viz_transformer.trace.kinds import find_kind
+from viz_transformer.trace.kinds import KINDS, find_kind
 from viz_transformer.widgets.explorer.trace_view import TraceView
 
 _MOST_PIXELS = 256  # a side of the image as it is sent
 
 
-def checked_grid(view: TraceView, kind: str, grid: Sequence[int] | None) -> list[int]:
+def checked_grid(view: TraceView, kind: str, grid: Any) -> list[int]:
     """Return where the patches are as the page reads it; an empty list if there are none.
+
+    Args:
+        view: the trace.
+        kind: of attention, whose keys the patches are.
+        grid: as `explore` takes it, or as this returned it for a kind of the trace; None and an empty list
+            are no patches.
 
     Returns:
         Rows, columns, the position of the first patch, how many keys there are, and 0 where the keys are
@@ -26,8 +31,13 @@ def checked_grid(view: TraceView, kind: str, grid: Sequence[int] | None) -> list
     Raises:
         UserError: as `find_patches` of the kind's keys.
     """
-    if grid is None:
+    if grid is None or (isinstance(grid, list) and not grid):
         return []
+    if isinstance(grid, list) and len(grid) == 5 and grid[4] in (0, 1):
+        side = ("source", "target")[grid[4]]
+        kinds = [each for each in view.kinds if KINDS[each].key == side]
+        if kinds and grid[3] == len(view.traces[0].key_tokens(kinds[0])):
+            kind, grid = kinds[0], grid[:3]
     key = find_kind(kind).key
     tokens = view.traces[0].key_tokens(kind)
     patches = find_patches(grid, tokens, class_token=key == "source")
@@ -39,7 +49,7 @@ def packed_image(image: Any, grid: list[int]) -> dict[str, Any]:
 
     Args:
         image: ``[height, width]`` or ``[height, width, 3]``, or channels first as torch has them;
-            bytes from 0 to 255, or numbers from 0 to 1. None is no image.
+            bytes from 0 to 255, or numbers from 0 to 1; or as this returned it. None is no image.
         grid: of its patches.
 
     Raises:
@@ -47,6 +57,8 @@ def packed_image(image: Any, grid: list[int]) -> dict[str, Any]:
     """
     if image is None:
         return {}
+    if isinstance(image, dict) and image.keys() <= {"width", "height", "pixels"}:
+        return image
     if not grid:
         raise UserError("image= needs the patches that it is cut into; give grid=(rows, columns) too")
     pixels = image_pixels(image)
