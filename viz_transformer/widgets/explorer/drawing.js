@@ -189,7 +189,7 @@ function drawPatches({ canvas, announce }, snapshot, { picture }, { theme, memo 
 function drawScale({ low, bar, high }, { shown: { limit, entry } }, { theme, memo }) {
   const { unnormalised, least } = entry;
   memo("scale", [limit, unnormalised, least], () => {
-    const ends = [unnormalised ? least : -limit, limit].map((end) => formatWeight(end, limit));
+    const ends = [unnormalised ? least : -limit, limit].map((end) => formatWeight(end, limit, least));
     if (limit === null) ends.splice(0, 2, "weight 0", "1");
     else if (unnormalised) ends[0] = `weight ${ends[0]}`;
     else ends.splice(0, 2, `less ${ends[0]}`, `${ends[1]} more`);

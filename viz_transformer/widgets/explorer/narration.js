@@ -199,9 +199,10 @@ function narrateCell(node, snapshot, reach) {
     const digits = digitsOf(exact, { entry: { dtype: "float32" } });
     content.detail = `${placeOf(picture, pinned.query, pinned.key)} = ${digits}`;
   }
-  node.show(content, { limit: picture.limit, byKey: active.query === null });
+  const { limit, entry } = picture;
+  node.show(content, { limit, least: entry.least, byKey: active.query === null });
   const [first] = content.pairs;
   return first
-    ? `${visible(first.from)} to ${visible(first.to)}: ${formatWeight(first.weight, picture.limit)}`
+    ? `${visible(first.from)} to ${visible(first.to)}: ${formatWeight(first.weight, limit, entry.least)}`
     : content.sentence;
 }
