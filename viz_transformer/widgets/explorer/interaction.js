@@ -87,7 +87,7 @@ function addPictureListeners(view, canvas, context) {
     const isQuery = layout().picture.patches.ofQueries;
     const index = (isQuery ? shown.queryAxis : shown.keyAxis).at[token];
     if (index < 0) return null;
-    return isQuery ? { query: index, key: null } : { query: pinned.query, key: index };
+    return isQuery ? { query: index, key: null, token } : { query: pinned.query, key: index };
   };
   addCanvasListeners(view, canvas, {
     scale,
@@ -197,7 +197,10 @@ function onCellsKey(context, event) {
 /** Pin a cell of the chosen picture, and bring it into view. */
 function pin(context, cell) {
   const { shown, state } = context.snapshot();
-  context.set({ query: tokenOf(shown.queryAxis, cell.query), key: tokenOf(shown.keyAxis, cell.key) });
+  context.set({
+    query: cell.token ?? tokenOf(shown.queryAxis, cell.query),
+    key: tokenOf(shown.keyAxis, cell.key),
+  });
   const matrix = context.layout()?.matrix;
   // What was pinned is shown, wherever the pointer is.
   context.setState({ hover: null, window: matrix?.zoom > 1 ? reveal(matrix, cell) : state.window });

@@ -315,9 +315,8 @@ class AttentionExplorer(View):
 
     def _shows_patches(self) -> bool:
         """Whether a figure shows the pinned query over its picture."""
-        is_plain = not (self.linked or self.merge_words)
         on_picture = bool(self.grid) and self.grid[4] == (KINDS[self.kind].key == "target")
-        return on_picture and is_plain and self.query is not None
+        return on_picture and not self.linked and self.query is not None
 
     def _patch_row(self) -> Any:
         """The pinned query over its picture, a plots.patches.PatchRow."""
@@ -325,7 +324,8 @@ class AttentionExplorer(View):
         from viz_transformer.plots.patches import patch_row
 
         rows, columns, start = self.grid[:3]
-        return patch_row(self._picture(Reading()), self.kind, self.query or 0, (rows, columns, start))
+        picture = self._picture(Reading(self.threshold))  # each token by itself, none hidden or merged
+        return patch_row(picture, self.kind, self.query or 0, (rows, columns, start))
 
     def _picture(self, reading: Any = None) -> Any:
         """The large picture, a plots.matrix.Picture: plots are imported when one is drawn.
