@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 import viz_transformer as vt
 from viz_transformer.plots.colour import SIGNED
@@ -148,6 +148,40 @@ def test_page_and_figure_show_the_same_patches_whatever_is_hidden_merged_masked_
         under = [at for at, (r, c) in enumerate(PLACES) if hatches and hatches[0].contains_point((c, r))]
         assert under == list(masked), name
         assert f"From {who}: " in view.alt_text(), name
+
+
+def test_each_patch_and_token_apart_is_pinned_by_clicks_and_keys_also_where_it_is_hidden_or_merged(
+    page: Page, tmp_path: Path
+) -> None:
+    weights = np.random.default_rng(0).dirichlet(np.ones(7), (1, 1, 7))
+    cls, pads = ["[CLS]", *PATCHES], ["start", *["<|image_pad|>"] * 6]
+    for name, tokens, options in (
+        ("as it is", cls, {}),
+        ("a hidden token", cls, {"hide_special": True}),
+        ("hidden patches", pads, {"hide_special": True}),
+        ("merged patches", cls, {"merge_words": True}),
+    ):
+        trace = vt.capture(weights, source_tokens=tokens, words=(None, 0, 0, 0, 1, 1, 1))
+        view = vt.explore(trace, grid=(2, 3, 1), **options)
+        page.goto(vt.export_html(view, tmp_path / "patches.html").as_uri())
+        canvas, caption = page.locator(".vt-picture canvas"), page.locator(".vt-caption")
+        box = canvas.bounding_box()
+        assert box is not None
+        wide, tall = (box["width"] - 26) / 3, box["height"] / 2
+        for act, x, y, who in (
+            (canvas.click, 26 + 1.5 * wide, 1.5 * tall, "patch in row 1, column 1"),
+            (None, 0, 0, "patch in row 1, column 2"),
+            (canvas.hover, 26 + 0.5 * wide, 0.5 * tall, "patch in row 0, column 0"),
+            (canvas.click, 9, 9, tokens[0]),
+        ):
+            if act:
+                act(position={"x": x, "y": y})
+            else:
+                page.keyboard.press("ArrowRight")
+            expect(caption).to_contain_text(f"From {who}")
+            place = 0 if who == tokens[0] else 1 + PATCHES.index(who.removeprefix("patch in "))
+            most = weights[0, 0, place, 1:].max()
+            assert f"most {most:.2g}" in caption.inner_text(), (name, who)
 
 
 def test_the_colour_of_a_weight_with_a_sign_is_that_of_the_scale_on_any_picture(

@@ -86,8 +86,8 @@ function addPictureListeners(view, canvas, context) {
     const { shown, pinned } = snapshot();
     const isQuery = layout().picture.patches.ofQueries;
     const index = (isQuery ? shown.queryAxis : shown.keyAxis).at[token];
-    if (index < 0) return null;
-    return isQuery ? { query: index, key: null, token } : { query: pinned.query, key: index };
+    if (isQuery) return { query: index < 0 ? null : index, key: null, token }; // also of a hidden token
+    return index < 0 ? null : { query: pinned.query, key: index };
   };
   addCanvasListeners(view, canvas, {
     scale,
@@ -208,8 +208,9 @@ function pin(context, cell) {
 }
 
 function togglePin(context, cell) {
-  const { pinned } = context.snapshot();
-  pin(context, cell.query === pinned.query && cell.key === pinned.key ? NOTHING : cell);
+  const { pinned, chosen } = context.snapshot();
+  const isQuery = cell.token === undefined ? cell.query === pinned.query : cell.token === chosen.query;
+  pin(context, isQuery && cell.key === pinned.key ? NOTHING : cell);
 }
 
 function toggleToken(context, place) {
