@@ -110,7 +110,7 @@ def test_the_grid_and_the_image_of_a_view_are_set_as_explore_takes_them_or_refus
         ("grid", "2, 3", "give the rows and columns"),
         ("grid", 6, "give the rows and columns"),
         ("image", "cat.png", "no picture"),
-        ("image", {"width": 3, "pixel": b""}, "no picture"),
+        ("image", {"width": 3, "height": 4}, "no picture"),
         ("image", picture - 2.5, "before it is normalised"),
     ]
     assert_refused(

@@ -57,7 +57,7 @@ def packed_image(image: Any, grid: list[int]) -> dict[str, Any]:
     """
     if image is None:
         return {}
-    if isinstance(image, dict) and image.keys() <= {"width", "height", "pixels"}:
+    if isinstance(image, dict) and image.keys() in (set(), {"width", "height", "pixels"}):
         return image
     if not grid:
         raise UserError("image= needs the patches that it is cut into; give grid=(rows, columns) too")
