@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 
 import viz_transformer as vt
 from tests.support.refusals import assert_refused
@@ -78,6 +81,47 @@ def test_a_view_keeps_its_patches_only_where_another_trace_has_them_too() -> Non
     assert view.grid == [4, 4, 2, 20, 1]
     with pytest.raises(UserError, match="first at 5, for 20 tokens"):
         view.grid = [4, 4, 5]
+
+
+def test_the_grid_and_the_image_of_a_view_are_set_as_explore_takes_them_or_refused_in_one_line() -> None:
+    trace = vt.capture(np.full((1, 1, 7, 7), 1 / 7), source_tokens=["[CLS]", *OWN[:6]])
+    picture = np.zeros((4, 6, 3), np.uint8)
+    view = vt.explore(trace, grid=(2, 3), query=1)
+    accepted: list[tuple[str, Any, Any]] = [
+        ("grid", (3, 2), [3, 2, 1, 7, 0]),
+        ("grid", np.array([2, 3]), [2, 3, 1, 7, 0]),
+        ("grid", [2, 3, 1], [2, 3, 1, 7, 0]),
+        ("grid", [3, 2, 1, 7, 0], [3, 2, 1, 7, 0]),  # as it is read
+        ("image", picture, {"width": 6, "height": 4, "pixels": bytes(72)}),
+        ("image", torch.ones(3, 2, 2), {"width": 2, "height": 2, "pixels": bytes([255] * 12)}),
+        ("image", None, {}),
+        ("image", {}, {}),
+        ("grid", None, []),
+        ("grid", [], []),
+    ]
+    for name, value, right in accepted:
+        setattr(view, name, value)
+        assert getattr(view, name) == right, (name, value)
+        view.figure()
+    view.grid = (2, 3)
+    refused: list[tuple[str, Any, str]] = [
+        ("grid", [1, 2, 3, 4, 5], "give the rows and columns"),
+        ("grid", [2, 3, 1, 9, 0], "give the rows and columns"),  # there are 7 keys
+        ("grid", [2, 3, 1, 7, 1], "give the rows and columns"),  # of the source
+        ("grid", [2, 3, 2, 7, 0], "the first at 2, for 7 tokens"),
+        ("grid", (4, 4), "16 patches for 7 tokens"),
+        ("grid", "2, 3", "give the rows and columns"),
+        ("grid", 6, "give the rows and columns"),
+        ("image", "cat.png", "no picture"),
+        ("image", {"width": 3, "height": 4}, "no picture"),
+        ("image", picture - 2.5, "before it is normalised"),
+    ]
+    assert_refused(
+        (lambda name=name, value=value: setattr(view, name, value), said) for name, value, said in refused
+    )
+    assert (view.grid, view.image) == ([2, 3, 1, 7, 0], {})
+    view.grid = None
+    assert_refused([(lambda: setattr(view, "image", picture), "give grid=")])
 
 
 def test_biases_by_offset_are_those_of_the_patches_alone() -> None:

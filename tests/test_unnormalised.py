@@ -110,6 +110,21 @@ def test_figures_have_a_scale_up_to_the_largest_weight_of_all_heads_and_say_so()
         assert "weights (not normalised): " in vt.plots.describe_head(trace, kind, layer, head), name
 
 
+def test_weights_have_a_plus_only_where_some_are_below_0() -> None:
+    below = {"sigmoid": False, "attributions": True, "cross": True, "nothing": False}
+    rows = {name: (*given()[name], signed) for name, signed in below.items()}
+    tiny, labels, kind = given()["tiny"]
+    rows |= {"tiny": (tiny, labels, kind, True), "tiny, none below 0": (np.abs(tiny), labels, kind, False)}
+    for name, (weights, labels, _, signed) in rows.items():
+        weights[1, 2, -1, 0] = np.abs(weights).max()  # one above 0 is told wherever weights are told
+        trace = raw(weights, **labels)
+        view = vt.explore(trace, layer=1, head=2)
+        figure = view.figure()
+        cells, ticks = figure.axes[0].texts, figure.axes[-1].get_yticklabels()
+        told = [*("".join(each.get_text() for each in texts) for texts in (cells, ticks)), view.alt_text()]
+        assert ["+" in each for each in told] == [signed] * 3, (name, told)
+
+
 def test_the_explorer_shows_them_without_labels_entropies_and_rollout() -> None:
     long = tuple(map(str, range(120)))
     large = {"large": (RNG.normal(size=(2, 3, 120, 120)), {"source_tokens": long}, "encoder")}

@@ -40,7 +40,7 @@ def patches_of(trace: ForwardTrace, kind: str, grid: Sequence[int] | None) -> tu
         raise UserError(
             f"the model read {len(known)} pictures or frames; say which one is shown: grid=trace.patches[0]"
             if known
-            else "it is not known how the picture is cut into patches; say so: grid=(rows, columns)"
+            else "it is not known how the picture is cut into patches; give grid=(rows, columns) too"
         )
     return find_patches(grid, trace.key_tokens(kind), class_token=key == "source", known=known)
 

@@ -15,7 +15,7 @@ from viz_transformer.trace import KINDS, ForwardTrace
 from viz_transformer.trace.forward import checked_seconds
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Field, Schema, listed, optional, whole
-from viz_transformer.widgets.base.traits import Index, SelectionError, Share, TextSize, check_index
+from viz_transformer.widgets.base.traits import Checked, Index, SelectionError, Share, TextSize, check_index
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer.part import Part, chosen_part
 from viz_transformer.widgets.explorer.payload import Head, pack_view
@@ -99,7 +99,9 @@ class AttentionExplorer(View):
             `viz_transformer.analysis.without_position_bias`.
         biased: the kinds of attention for which there is that choice.
         grid: rows and columns of the picture's patches that the keys are, the first one's position, and how
-            many keys there are, of the source (0) or the target (1); or empty.
+            many keys there are, of the source (0) or the target (1); or empty. Set it as in `explore`.
+        image: the picture that the patches are cut from, packed for the page; or empty. Set it as in
+            `explore`.
         seconds_per_frame: of a sound model, how much time each source position stands for, or None.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
@@ -148,8 +150,8 @@ class AttentionExplorer(View):
     biased: traitlets.List[str] = traitlets.List(traitlets.Unicode(), help="kinds with a position bias").tag(
         sync=True
     )
-    grid: traitlets.List[int] = traitlets.List(help="rows and columns of patches").tag(sync=True)
-    image = traitlets.Dict(help="width, height and RGB bytes of the picture").tag(sync=True)
+    grid = Checked([], help="rows and columns of patches").tag(sync=True)
+    image = Checked({}, help="width, height and RGB bytes of the picture").tag(sync=True)
     text_size = TextSize()
 
     def __init__(
@@ -213,7 +215,7 @@ class AttentionExplorer(View):
                 "biased": trace_view.biased,
                 "attends_by": attends_by,
                 "grid": patches,
-                "image": packed_image(image),
+                "image": packed_image(image, patches),
                 "order": order,
                 "search": search,
                 "linked": linked,
@@ -223,8 +225,17 @@ class AttentionExplorer(View):
 
     @traitlets.validate("grid")
     def _check_grid(self, proposal: Any) -> list[int]:
-        grid = proposal["value"]
-        return grid if len(grid) in (0, 5) else checked_grid(self._trace_view, self.kind, grid)
+        try:
+            return checked_grid(self._trace_view, self.kind, proposal["value"])
+        except UserError as error:
+            raise SelectionError(str(error)) from None
+
+    @traitlets.validate("image")
+    def _check_image(self, proposal: Any) -> dict[str, Any]:
+        try:
+            return packed_image(proposal["value"], self.grid)
+        except UserError as error:
+            raise SelectionError(str(error)) from None
 
     @traitlets.observe("grid")
     def _on_grid(self, change: dict[str, Any]) -> None:
@@ -304,9 +315,8 @@ class AttentionExplorer(View):
 
     def _shows_patches(self) -> bool:
         """Whether a figure shows the pinned query over its picture."""
-        is_plain = not (self.linked or self.merge_words)
         on_picture = bool(self.grid) and self.grid[4] == (KINDS[self.kind].key == "target")
-        return on_picture and is_plain and self.query is not None
+        return on_picture and not self.linked and self.query is not None
 
     def _patch_row(self) -> Any:
         """The pinned query over its picture, a plots.patches.PatchRow."""
@@ -314,7 +324,8 @@ class AttentionExplorer(View):
         from viz_transformer.plots.patches import patch_row
 
         rows, columns, start = self.grid[:3]
-        return patch_row(self._picture(Reading()), self.kind, self.query or 0, (rows, columns, start))
+        picture = self._picture(Reading(self.threshold))  # each token by itself, none hidden or merged
+        return patch_row(picture, self.kind, self.query or 0, (rows, columns, start))
 
     def _picture(self, reading: Any = None) -> Any:
         """The large picture, a plots.matrix.Picture: plots are imported when one is drawn.
