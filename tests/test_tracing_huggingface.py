@@ -456,6 +456,7 @@ def test_an_input_that_only_the_inner_model_names_passes() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     ids, tokens, pieces = [4, 5, 6], ["a", "b", "c"], word_piece(special=False)
     source = {"input_ids": ids, "source_tokens": tokens}
+    given = {"input_ids": ids, "generate": True}
     classifier, writer, both = bert(), gpt2(), t5()
     encoder, inner, mamba = both.get_encoder(), marian().model, tiny("MambaModel")
     cases = [
@@ -469,7 +470,14 @@ def test_what_does_not_fit_is_refused() -> None:
         (both, {**source, "tokens": tokens}, "tokens= was given together with"),
         (both, {"input_ids": ids, "decoder_input_ids": ids, "tokens": tokens}, "source_tokens="),
         (encoder, {"input_ids": ids}, "tokens were not given"),
-        (inner, {**source, "tokenizer": pieces}, "cannot write a target"),
+        (inner, {**source, "tokenizer": pieces}, "cannot write by itself; give decoder_input_ids="),
+        (classifier, {**given, "tokenizer": pieces}, "cannot write by itself; leave out generate=True"),
+        (
+            writer,
+            given,
+            "its tokens have no labels; .*the whole text that model.generate wrote: input_ids=ids",
+        ),
+        (tiny("LlamaForCausalLM", **WORDS), given, "no labels; give that, or the whole text"),
         (writer, {"input_ids": [4, 99], "tokens": ["a", "b"]}, "the ids hold 99, and GPT2LMHeadModel knows"),
         (writer, {"input_ids": [4] * 99, "tokens": ["a"] * 99}, "has 99 tokens, and GPT2LMHeadModel reads"),
         (writer, {"input_ids": "the cat", "tokens": tokens}, "'the cat' are no token ids"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from viz_transformer._text import shown
 from viz_transformer.analysis.combine import combine_heads, scale_of
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.rollout import output_rollout, rollout
@@ -43,6 +44,12 @@ class Reading:
     scale: ScaleChoice = None
     #: Which queries and which keys are shown; all if None.
     kept: tuple[Sequence[bool] | None, Sequence[bool] | None] = (None, None)
+
+    def __post_init__(self) -> None:
+        """Check the threshold, and make a number of torch's one of Python's."""
+        object.__setattr__(self, "threshold", float(self.threshold))
+        if not 0 <= self.threshold <= 1:
+            raise UserError(f"threshold={shown(self.threshold)}; give a share from 0 to 1")
 
 
 def plot_head(
@@ -139,7 +146,10 @@ def plot_aggregate(
     layer = weights.shape[0] - 1 if layer is None else layer
     if how not in ("mean", "max", "rollout"):
         raise UserError(f"how={how!r}; choose 'mean', 'max' or 'rollout'")
-    pairs = [(int(one), int(other)) for one, other in heads] if heads is not None else []
+    given = [] if heads is None else list(heads)
+    if any(len(pair) != 2 for pair in given):
+        raise UserError(f"heads={shown(heads)}; give [layer, head] pairs: [[0, 1], [2, 3]]")
+    pairs = [(int(one), int(other)) for one, other in given]
     if how == "rollout" or not pairs:
         pairs = [(layer, head) for head in range(weights.shape[1])]
     traces = [trace] if compare is None else [trace, compare]

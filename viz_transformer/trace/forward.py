@@ -359,6 +359,10 @@ def shares_of(trace: ForwardTrace, kind: str) -> FloatArray:
     >>> shares_of(trace, "cross").shape
     (2, 4, 5, 5)
 
+    Args:
+        trace: as there.
+        kind: as there.
+
     Raises:
         UserError: as there, and if the weights are not normalised.
     """

@@ -102,6 +102,8 @@ def _as_layers(weights: Any, kind: str) -> list[Any]:
         return list(join_steps(weights, kind))
     try:
         array = as_array(weights)
+    except UserError:
+        raise
     except (TypeError, ValueError) as error:
         raise UserError(
             f"a {type(weights).__name__} is neither a torch module nor attention weights; give a "

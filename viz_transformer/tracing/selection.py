@@ -77,15 +77,15 @@ def parse_selection(layers: Any, heads: Any, dtype: Any, run: Any, group: Any, n
     """Check what `capture` was told to keep.
 
     Raises:
-        UserError: if one of them is no number, `dtype` is not one that a trace holds, or `normalised` is
-            neither True nor False.
+        UserError: if a number is not whole or is below 0, `dtype` is not one that a trace holds, or
+            `normalised` is neither True nor False.
     """
     name = str(getattr(dtype, "__name__", dtype)).removeprefix("torch.")
     if name not in _DTYPES:
         raise UserError(f"dtype={dtype!r} is not one that a trace holds; choose 'float32' or 'float16'")
     for which, number in (("run", run), ("group", group)):
         if number is not None and (type(number) is not int or number < 0):
-            raise UserError(f"{which}={number!r:.60} is no number; runs and groups are counted from 0")
+            raise UserError(f"{which}={number!r:.60}; give a whole number: {which}=0 is the first {which}")
     if not isinstance(normalised, bool):
         raise UserError(f"normalised={normalised!r:.60}; give True, or False for weights that are no shares")
     numbers = {"layers": _numbers("layers", layers), "heads": _numbers("heads", heads)}
@@ -125,7 +125,13 @@ def sentence_index(n_sentences: int, batch_index: int | None) -> int:
 
 
 def as_array(weights: Any, dtype: str = "float32") -> NDArray[Any]:
-    """Turn a tensor of any number type, or an array, into an array of `dtype`."""
+    """Turn a tensor of any type of real numbers, or an array, into an array of `dtype`.
+
+    Raises:
+        UserError: if the numbers are complex.
+    """
+    if weights.is_complex() if hasattr(weights, "is_complex") else np.iscomplexobj(weights):
+        raise UserError("the weights are complex numbers; give their sizes, abs(weights), or weights.real")
     if hasattr(weights, "detach"):
         weights = weights.detach()
         # numpy has no bfloat16.
