@@ -27,6 +27,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "plot_likeness": {"matrix": np.eye(2), "names": ["a", "b"]},
     "plot_reliability": {"predicted": [0.2, 0.7], "happened": [False, True]},
     "plot_mask": {"mask": np.eye(2, dtype=bool)},
+    "plot_leaks": {"changes": [0.0, 1.0], "allowed": [True, False], "queries": ["a", "b"]},
     "plot_softmax": {"scores": [1.0, 2.0]},
 }
 WRONG = ["x", b"x", 2.5, -1, 99, 10**30, None, True, [], [None], [["a"]], [[1]], {}, {"a": "b"}, float("nan")]
@@ -86,6 +87,7 @@ def test_numbers_of_numpy_and_torch_are_numbers() -> None:
         ("plot_head", {"layer": np.int64(1), "head": torch.tensor(1), "threshold": np.float32(0.5)}),
         ("plot_head", {"hide_special": np.True_, "threshold": torch.tensor(0.5)}),
         ("plot_aggregate", {"heads": np.array([[0, 1], [1, 0]])}),
+        ("plot_leaks", {"allowed": torch.tensor([True, False]), "changes": np.ones(2)}),
         ("plot_curves", {"curves": {"loss": torch.arange(3.0)}, "x": np.arange(3)}),
     ]
     for name, given in rows:

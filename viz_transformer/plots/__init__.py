@@ -98,7 +98,8 @@ __all__ = [
 ]
 
 for _name in __all__:
-    globals()[_name] = checking_arguments(globals()[_name])
+    if _name.startswith(("plot_", "describe_")):
+        globals()[_name] = checking_arguments(globals()[_name])
 
 
 def __dir__() -> list[str]:

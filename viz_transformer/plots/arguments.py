@@ -9,8 +9,6 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
 from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 from viz_transformer.trace.arrays import given_array
@@ -79,7 +77,7 @@ def _fits(value: Any, wanted: ast.expr) -> bool:
             )
         case ast.Name(name) if name in _IS:
             return _IS[name](value)
-        case ast.Name(name):
+        case ast.Name(name) | ast.Attribute(attr=name):
             return any(each.__name__ == name for each in type(value).__mro__)
     return True
 
@@ -98,9 +96,18 @@ def _is_whole(value: Any) -> bool:
     return not isinstance(value, bool)
 
 
+def _is_truth(value: Any) -> bool:
+    return isinstance(_of_python(value), bool)
+
+
 def _is_number(value: Any) -> bool:
-    number = value.item() if getattr(value, "ndim", None) == 0 else value  # of numpy or torch
+    number = _of_python(value)
     return isinstance(number, int | float) and not isinstance(number, bool)
+
+
+def _of_python(value: Any) -> Any:
+    """Return one value of numpy's or torch's as Python's own."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def _is_array(value: Any) -> bool:
@@ -119,7 +126,7 @@ def _is_anything(_: Any) -> bool:
 _IS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("Any", "Row", "ScaleChoice", "Slopes", "Spread"), _is_anything),
     "ArrayLike": _is_array,
-    "bool": lambda value: isinstance(value, bool | np.bool_),
+    "bool": _is_truth,
     "float": _is_number,
     "int": _is_whole,
 }
