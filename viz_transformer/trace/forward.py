@@ -41,7 +41,7 @@ class ForwardTrace:
             is named by the word that it writes.
         source_words: the number of the word that each source token is a piece of, or None for a
             special token; views merge pieces by it. Pieces of a word are neighbours, and behind a None the
-            numbers may begin anew, for a pair's second text. None where nobody counted words.
+            numbers may begin again, for a pair's second text. None where nobody counted words.
         target_words: the same for the target tokens.
         source_segments: of a pair of sentences that was read as one text, which one each source token
             belongs to, 0 or 1, as BERT's ``token_type_ids``; None for one sentence.
@@ -202,7 +202,7 @@ class ForwardTrace:
         begun: set[int] = set()
         for place, word in enumerate(words):
             if word is None:
-                begun.clear()  # what follows is the second text of a pair, whose words may be counted anew
+                begun.clear()  # what follows is the second text of a pair, whose words may be counted from 0
             elif word in begun and word != words[place - 1]:
                 raise UserError(
                     f"{name}={shown(words)} goes back to word {word} at position {place}, and the pieces "
