@@ -196,16 +196,26 @@ def test_several_queries_are_averaged_or_summed() -> None:
     weights = np.random.default_rng(0).dirichlet(np.ones(19), size=(1, 2, 19))  # [layer, head, query, key]
     trace = vt.capture(weights, source_tokens=[*PATCHES, *WORDS])
     of_words = trace.encoder_attention[0, 1, [17, 18]]
-    for how, right in (("mean", of_words.mean(0)), ("sum", of_words.sum(0))):
+    cases = (("mean", of_words.mean(0), "averaged"), ("sum", of_words.sum(0), "summed"))
+    for how, right, told in cases:
         rows = row_of_queries(trace.encoder_attention, [17, 18], how)
         assert rows.shape == (1, 2, 19)
         np.testing.assert_allclose(rows[0, 1], right, rtol=1e-6)
         ax = vt.plots.plot_patches(trace, "encoder", 0, 1, [17, 18], grid=(4, 4, 0), how=how)
         np.testing.assert_allclose(ax.images[-1].get_array().ravel(), right[:16], rtol=1e-6)
-        assert f"{how} of 2 queries" in ax.get_xlabel()
+        assert ax.get_xlabel().startswith(f"From 2 queries (is, this), {told}\n")
+        one = vt.plots.plot_patches(trace, "encoder", 0, 1, [18], grid=(4, 4, 0), how=how)
+        assert one.get_xlabel().startswith("From this\n")
+    many = vt.plots.plot_patches(trace, "encoder", 0, 1, range(19), grid=(4, 4, 0)).get_xlabel()
+    assert many.startswith("From 19 queries (")
+    assert "…), averaged\n" in many
     assert_refused(
         [
-            (lambda: row_of_queries(weights, [19]), "there are 19 queries; choose from 0 to 18"),
+            (
+                lambda: vt.plots.plot_patches(trace, "encoder", 0, 1, [0, 19], grid=(4, 4, 0)),
+                r"^\[0, 19\] is not among the 19 queries; choose from 0 to 18",
+            ),
+            (lambda: row_of_queries(weights, [19]), "not among the 19 queries; choose from 0 to 18"),
             (lambda: row_of_queries(weights, []), "give positions"),
             (lambda: row_of_queries(weights, 0.5), "give positions"),
             (lambda: row_of_queries(weights, 0, "max"), "choose 'mean' or 'sum'"),

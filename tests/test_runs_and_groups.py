@@ -199,7 +199,7 @@ def test_a_group_is_chosen_and_never_called_a_head_or_a_sentence(n_sentences: in
         (lambda: vt.capture(shared, flat, tokens=names(12), batch_index=index, group=1), "leave them out"),
         (lambda: vt.capture(np.eye(2)[None, None], run=0), "leave them out"),
         (lambda: vt.capture(shared, flat, tokens=names(12), batch_index=index, run=1), "runs once"),
-        (lambda: vt.capture(rows, apart, **given, group=-1), "is no number"),
+        (lambda: vt.capture(rows, apart, **given, group=-1), "group=-1; give a whole number: group=0 is the"),
     ]
     assert_refused(cases)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import attention
@@ -56,6 +57,17 @@ def test_weights_are_kept_as_they_are_and_say_so_wherever_they_go(tmp_path: Path
     assert (plain.normalised, "not normalised" in repr(plain) + plain._repr_html_()) == (True, False)
 
 
+#: Of both signs, so that a sum of infinities is none.
+TOO_LARGE = [
+    each * 1e39 * np.array([1, -1])
+    for each in (np.ones((1, 1, 2, 2)), np.ones((2, 2)), np.full((1, 2, 2), 9))
+]
+TOO_LARGE += [TOO_LARGE[0].tolist(), torch.tensor(TOO_LARGE[1]), [torch.tensor(TOO_LARGE[0])] * 2]
+COMPLEX = [each * (1 + 1j) / 1e39 for each in TOO_LARGE[:3]]
+COMPLEX += [COMPLEX[0].tolist(), COMPLEX[1].real + 0j, torch.tensor(COMPLEX[1])]
+
+
+@pytest.mark.filterwarnings("error")
 def test_they_are_refused_unless_they_are_said_to_be_so_and_a_nan_always() -> None:
     rows = [
         (
@@ -66,8 +78,13 @@ def test_they_are_refused_unless_they_are_said_to_be_so_and_a_nan_always() -> No
         if name not in ("nothing", "tiny")
     ]
     rows += [
-        (lambda: raw(np.full((1, 1, 2, 2), np.nan), tokens=WORDS[:2]), "NaN or infinity"),
-        (lambda: raw(np.full((1, 1, 2, 2), np.inf), tokens=WORDS[:2]), "NaN or infinity"),
+        (lambda: raw(np.full((1, 1, 2, 2), np.nan), tokens=WORDS[:2]), "NaN, infinity or"),
+        (lambda: raw(np.full((1, 1, 2, 2), np.inf), tokens=WORDS[:2]), "NaN, infinity or"),
+        *((lambda big=big: raw(big), "more than float32 does, up to 3.4e38") for big in TOO_LARGE),
+        *(
+            (lambda odd=odd: raw(odd), "^a layer holds complex numbers; give their sizes")
+            for odd in COMPLEX
+        ),
         (
             lambda: raw(np.full((1, 1, 2, 2), 7e4), tokens=WORDS[:2], dtype="float16"),
             "float16 .* up to 65,504",

@@ -31,6 +31,23 @@ def given_text(text: Any, what: str = "the text") -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+def given_heading(text: Any, what: str = "title") -> str:
+    """Return what was given as a heading, with a character that would turn its direction named: ``<U+202E>``.
+
+    Raises:
+        UserError: if it is no text.
+    """
+    return _TURNING.sub(lambda found: code_point(found[0]), given_text(text, what))
+
+
+def code_point(char: str) -> str:
+    """Return the name of a character that cannot be shown itself."""
+    return f"<U+{ord(char):04X}>"
+
+
 def given_texts(texts: Any, what: str = "the tokens") -> tuple[str, ...]:
     """Return what was given as several texts, such as the tokens of a sentence, as they are.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,12 +37,14 @@ class PatchRow(NamedTuple):
         query: the row.
         place: rows and columns of the patches, and the key at which they start.
         is_patch: whether the query is a patch too.
+        name: who attends, where that is no patch.
     """
 
     picture: Picture
     query: int
     place: tuple[int, int, int]
     is_patch: bool
+    name: str
 
     @property
     def weights(self) -> FloatArray:
@@ -62,7 +65,7 @@ class PatchRow(NamedTuple):
     def words(self) -> str:
         """Who attends, how much to other tokens, and the strongest patch."""
         rows, columns, start = self.place
-        name = label(self.picture.queries[self.query])
+        name = self.name
         if self.is_patch:
             name = "patch in row {}, column {}".format(*divmod(self.query - start, columns))
         weights = self.weights
@@ -79,7 +82,8 @@ def patch_row(picture: Picture, kind: str, query: int, place: tuple[int, int, in
     """Return a row of a matrix of a kind, whose keys hold patches at a place."""
     rows, columns, start = place
     among_keys = kind != "cross" and len(picture.queries) == len(picture.keys)
-    return PatchRow(picture, query, place, among_keys and start <= query < start + rows * columns)
+    is_patch = among_keys and start <= query < start + rows * columns
+    return PatchRow(picture, query, place, is_patch, label(picture.queries[query]))
 
 
 def plot_patches(
@@ -127,16 +131,16 @@ def plot_patches(
     place = patches_of(trace, kind, grid)
     pixels = None if image is None else image_pixels(image)
     row = row_of_queries(picture.weights, query, how)  # [key]
-    if isinstance(query, int | np.integer):
-        return draw_patches(patch_row(picture, kind, int(query), place), pixels, ax)
-    names = ", ".join(picture.queries[each] for each in query)
-    together = replace(
-        picture,
-        weights=row[None],
-        masked=np.logical_and.reduce(picture.masked[list(query)], keepdims=True),
-        queries=[f"{how} of {len(query)} queries: {names}"],
+    queries = np.ravel(query).tolist()
+    if len(queries) == 1:
+        return draw_patches(patch_row(picture, kind, queries[0], place), pixels, ax)
+    names = textwrap.shorten(
+        ", ".join(label(picture.queries[each]) for each in queries), 48, placeholder=" …"
     )
-    return draw_patches(PatchRow(together, 0, place, is_patch=False), pixels, ax)
+    name = f"{len(queries)} queries ({names}), {'averaged' if how == 'mean' else 'summed'}"
+    closed = np.logical_and.reduce(picture.masked[queries], keepdims=True)  # [1, key]
+    together = replace(picture, weights=row[None], masked=closed)
+    return draw_patches(PatchRow(together, 0, place, is_patch=False, name=name), pixels, ax)
 
 
 def draw_patches(shown: PatchRow, pixels: NDArray[np.uint8] | None, ax: Axes | None) -> Axes:

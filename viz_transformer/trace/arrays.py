@@ -17,7 +17,7 @@ MOST_ELEMENTS = 2**30
 #: No array of a trace has so many axes.
 _MOST_NESTED = 10
 #: What numpy takes, apart from what has a shape.
-_PLAIN = (list, tuple, range, int, float, memoryview, bytearray)
+_PLAIN = (list, tuple, range, int, float, complex, memoryview, bytearray)
 #: What was handed over and is still alive, by `id`.
 _handed_over: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
@@ -47,6 +47,8 @@ def given_array(value: Any, name: str) -> NDArray[Any]:
         raise
     except Exception as error:  # a type may do anything when it is to be an array
         raise _no_numbers(value, name) from error
+    if array.dtype.kind == "c":
+        raise UserError(f"{name} holds complex numbers; give their sizes, abs(weights), or weights.real")
     if array.dtype.kind not in "biuf":
         raise _no_numbers(value, name)
     if np.ma.is_masked(value):

@@ -452,15 +452,16 @@ def _check_rows(
 
     Of rows that are not normalised only a NaN or an infinity is refused.
     """
-    sums = layer.sum(axis=-1, dtype=np.float32)  # [head, query]
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        sums = layer.sum(axis=-1, dtype=np.float32)  # [head, query]
     if not (np.isfinite(sums).all() or selection.normalised or selection.dtype == "float32"):
         raise UserError(
             f"{name}) holds NaN, infinity or more than float16 does, up to 65,504; leave out dtype="
         )
     if not np.isfinite(sums).all():
         raise UserError(
-            f"{name}) holds NaN or infinity; check the model's input and masks: a "
-            "query that may attend to nothing makes them in many models"
+            f"{name}) holds NaN, infinity or more than float32 does, up to 3.4e38; check the model's input "
+            "and masks: a query that may attend to nothing makes NaN in many models"
         )
     if not selection.normalised:
         return

@@ -247,6 +247,8 @@ def _check_names(
     """Raise a UserError for an input that neither `capture` nor the model knows."""
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     for name in named.keys() - parameters.keys():
+        if hasattr(getattr(model, "generation_config", None), name):
+            continue  # it tells `generate` how to write, such as min_new_tokens=
         # A model that takes any name would silently ignore a misspelt one of ours.
         choices, cutoff = (known, 0.8) if takes_any else ([*known, *parameters], 0.6)
         near = difflib.get_close_matches(name, choices, n=1, cutoff=cutoff)

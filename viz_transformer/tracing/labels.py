@@ -171,7 +171,8 @@ def _words_of_text(tokens: Sequence[str], encoding: Any) -> Words | None:
 
     A tokenizer that does not split a text before it looks for tokens (Llama 2, Gemma) counts all of
     it as one word, spaces included. Words that somebody gave one by one may hold spaces: there each
-    word's characters are counted from 0.
+    word's characters are counted from 0. The second text of a pair counts on, since not every tokenizer
+    puts a special token between two texts.
     """
     if encoding is None or not getattr(encoding, "is_fast", False):
         return None
@@ -181,7 +182,12 @@ def _words_of_text(tokens: Sequence[str], encoding: Any) -> Words | None:
         word is not None and word == words[i] and _begins_with_space(tokens[i], tokens[i + 1])
         for i, word in enumerate(words[1:])
     )
-    return None if holds_space and not given else words
+    if holds_space and not given:
+        return None
+    places = list(zip(encoding.sequence_ids(0), words, strict=True))  # (text, word in it) of each token
+    in_order = dict.fromkeys(place for place in places if place[1] is not None)
+    numbers = {place: number for number, place in enumerate(in_order)}
+    return tuple(map(numbers.get, places))
 
 
 #: What tokenizers write for a space: SentencePiece, byte-level ones, those of characters.

@@ -81,8 +81,8 @@ def parse_selection(layers: Any, heads: Any, dtype: Any, run: Any, group: Any, n
     """Check what `capture` was told to keep.
 
     Raises:
-        UserError: if one of them is no number, `dtype` is not one that a trace holds, or `normalised` is
-            neither True nor False.
+        UserError: if a number is not whole or is below 0, `dtype` is not one that a trace holds, or
+            `normalised` is neither True nor False.
     """
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", shown(dtype))
     name = name.removeprefix("torch.")
@@ -90,7 +90,7 @@ def parse_selection(layers: Any, heads: Any, dtype: Any, run: Any, group: Any, n
         raise UserError(f"dtype={shown(dtype)} is not one that a trace holds; choose 'float32' or 'float16'")
     for which, number in (("run", run), ("group", group)):
         if number is not None and (type(number) is not int or number < 0):
-            raise UserError(f"{which}={shown(number)} is no number; runs and groups are counted from 0")
+            raise UserError(f"{which}={shown(number)}; give a whole number: {which}=0 is the first {which}")
     if not isinstance(normalised, bool):
         raise UserError(f"normalised={shown(normalised)}; give True, or False for weights that are no shares")
     numbers = {"layers": _numbers("layers", layers), "heads": _numbers("heads", heads)}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import traitlets
 
+from viz_transformer.analysis.words import check_words, has_words
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, ForwardTrace
 from viz_transformer.trace.forward import checked_seconds
@@ -80,7 +81,7 @@ class AttentionExplorer(View):
             from the first layer to `layer` (for cross: from source words to written ones).
         threshold: weights below it are not drawn, 0 to 1.
         hide_special: whether ``<sos>``, ``[CLS]`` and their like are left out.
-        merge_words: whether the pieces of a word are shown as one word.
+        merge_words: whether the pieces of a word are shown as one word; needs the trace's word numbers.
         order: what the small pictures are sorted by: ``"layer"``, ``"entropy"``, ``"label"`` or
             the name of one of `scores`.
         wall: whether all heads fill the view, coloured by their labels, in place of one large.
@@ -341,7 +342,8 @@ class AttentionExplorer(View):
             chosen = [(layer, head) for layer, head in self.selected]
             heads = chosen or [(self.layer, head) for head in range(n_heads)]
         kept = self._trace_view.kept(self.kind, "all" if self.linked else self.pair)
-        reading = reading or Reading(self.threshold, self.hide_special, self.merge_words, kept=kept)
+        merges = self.merge_words and has_words(self.trace, self.kind)  # another kind may have them
+        reading = reading or Reading(self.threshold, self.hide_special, merges, kept=kept)
         traces = [replace(each, seconds_per_frame=self.seconds_per_frame) for each in self._trace_view.traces]
         picture = picture_of(traces, self.kind, heads, self.aggregate, reading)
         if self.attends_by == "both" or self.kind not in self.biased:
@@ -424,6 +426,8 @@ class AttentionExplorer(View):
         }
         if self.aggregate == "rollout" and self._trace_view.no_rollout(self.kind):
             self.aggregate = "head"
+        if not any(has_words(self.trace, kind) for kind in self._trace_view.kinds):
+            self.merge_words = False
         self.biased, self.attends_by = self._trace_view.biased, self._trace_view.attends_by
         self.segments = self._trace_view.segments
         if not self.segments:
@@ -510,6 +514,15 @@ class AttentionExplorer(View):
         if how == "rollout" and (reason := self._trace_view.no_rollout(self._present(self.kind))):
             raise SelectionError(f"{reason}; choose 'head', 'mean' or 'max'")
         return how
+
+    @traitlets.validate("merge_words")
+    def _check_merge_words(self, proposal: dict[str, Any]) -> bool:
+        if proposal["value"]:
+            try:
+                check_words(self.trace, *self._trace_view.kinds)
+            except UserError as error:
+                raise SelectionError(str(error)) from None
+        return proposal["value"]
 
     @traitlets.validate("order")
     def _check_order(self, proposal: dict[str, Any]) -> str:
@@ -668,7 +681,8 @@ def explore(
         aggregate: ``"head"``, or ``"mean"``, ``"max"`` or ``"rollout"`` of several heads.
         threshold: weights below it are not drawn, 0 to 1.
         hide_special: leave out ``<sos>``, ``[CLS]`` and their like.
-        merge_words: show the pieces of a word as one word.
+        merge_words: show the pieces of a word as one word; needs the trace's word numbers, which `capture`
+            takes as ``words=``.
         order: sort the small pictures by ``"layer"``, ``"entropy"``, ``"label"`` or one of `scores`.
         search: part of a token; tokens that hold it are marked.
         linked: show all kinds on one screen, pinned together.
