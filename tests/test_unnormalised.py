@@ -81,10 +81,7 @@ def test_they_are_refused_unless_they_are_said_to_be_so_and_a_nan_always() -> No
         (lambda: raw(np.full((1, 1, 2, 2), np.nan), tokens=WORDS[:2]), "NaN, infinity or"),
         (lambda: raw(np.full((1, 1, 2, 2), np.inf), tokens=WORDS[:2]), "NaN, infinity or"),
         *((lambda big=big: raw(big), "more than float32 does, up to 3.4e38") for big in TOO_LARGE),
-        *(
-            (lambda odd=odd: raw(odd), "^a layer holds complex numbers; give their sizes")
-            for odd in COMPLEX
-        ),
+        *((lambda odd=odd: raw(odd), "^a layer holds complex numbers; give their sizes") for odd in COMPLEX),
         (
             lambda: raw(np.full((1, 1, 2, 2), 7e4), tokens=WORDS[:2], dtype="float16"),
             "float16 .* up to 65,504",

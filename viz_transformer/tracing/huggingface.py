@@ -86,9 +86,10 @@ def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention
         source = source.with_segments(None if type_ids is None else type_ids[0].tolist(), inputs.encoding)
     if generate:
         if (labels.target if has_both else labels.only) is not None:
+            instead = "give its ids too (decoder_input_ids=)" if has_both else "leave out generate="
             raise UserError(
-                "the target's labels were given, but the model writes the target itself; give its "
-                "ids too (decoder_input_ids=), or leave its labels to tokenizer="
+                "labels were given, but the model writes the text itself; leave them to tokenizer=, or "
+                f"{instead}"
             )
         written = write(model, named, tokenizer, inputs.max_new_tokens, has_both)
         named = reading_inputs(named, written, has_both, used_by(model))
