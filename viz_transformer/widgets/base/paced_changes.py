@@ -50,7 +50,7 @@ class PacedChanges(Widget):
 
     def _send_waiting(self) -> None:
         """Send what waits, and begin a frame; the lock is held."""
-        if not self._waiting:
+        if not self._waiting or self.comm is None:  # nothing to send, or the view was closed
             return
         waiting, self._waiting = self._waiting, set()
         super().send_state(waiting)
