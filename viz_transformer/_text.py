@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Set
 from itertools import islice
 from typing import Any
 
@@ -56,7 +56,7 @@ def given_texts(texts: Any, what: str = "the tokens") -> tuple[str, ...]:
     Raises:
         UserError: if it is no sequence of texts, or has no order, as a set has none.
     """
-    several = not isinstance(texts, str | bytes | Set | Mapping)
+    several = not isinstance(texts, str | bytes | Set)
     try:
         found = tuple(islice(texts, _MOST_TEXTS + 1)) if several else None
     except Exception:  # an array of no axis, or a type that does anything
