@@ -114,8 +114,8 @@ def _among_known(known: Patches, grid: tuple[int, ...]) -> tuple[int, int, int]:
     """Return the picture that a grid, with or without a start, stands for."""
     if not known:
         raise UserError(
-            "the model reads the patches of its picture in an order of its own, which is drawn at random "
-            "(ViT-MAE, ViLT): no grid shows where they are; leave out grid= and image="
+            "the model reads the patches of its picture in an order of its own (ViT-MAE and ViLT draw one at "
+            "random), or only some of them: no grid shows where they are; leave out grid= and image="
         )
     meant = [place for place in known if place[: len(grid)] == grid]
     if len(meant) != 1:
