@@ -181,7 +181,7 @@ def test_a_padded_prompt_is_a_decoders_too() -> None:
     output = model_with_head(model).generate(ids, attention_mask=(ids != 0).long(), max_new_tokens=4, **asked)
     labels = [str(i) for i in output.sequences[1, :-1].tolist()]
     trace = vt.capture(output, tokens=labels, batch_index=1)
-    assert (trace.kinds, trace.target_tokens) == (("decoder",), tuple(labels))
+    assert (trace.kinds, trace.target_tokens, trace.notes) == (("decoder",), tuple(labels), ())
 
 
 def model_with_head(model: Any) -> Any:

@@ -31,12 +31,10 @@ def attention_of_arrays(weights: Any, labels: Labels, batch_index: int | None) -
     Raises:
         UserError: if `weights` is none of these.
     """
-    is_written = False
     if hasattr(weights, "keys"):
         layers = layers_of_cache(weights) or layers_of_output(weights)
         _check_no_bands(layers)
-        is_written = any(map(are_steps, layers.values()))
-        if is_written:
+        if any(map(are_steps, layers.values())):
             layers, batch_index = layers_of_text(weights, batch_index), None
         if not any(map(len, layers.values())):
             raise UserError(
@@ -54,8 +52,7 @@ def attention_of_arrays(weights: Any, labels: Labels, batch_index: int | None) -
         labels = _numbered(layers)
     # Tuples, so that nothing is taken out of somebody's own lists.
     layers = {kind: tuple(of_kind) for kind, of_kind in layers.items()}
-    causal = True if is_written else None  # each step sees what was written before it
-    return RawAttention(layers=layers, labels=labels, batch_index=batch_index, causal=causal)
+    return RawAttention(layers=layers, labels=labels, batch_index=batch_index)
 
 
 def _check_no_bands(layers: Mapping[str, Sequence[Any]]) -> None:

@@ -274,10 +274,11 @@ def _is_causal(layer: FloatArray) -> bool:
     """Return whether no query of a layer [head, query, key] sees a later key.
 
     Padding on the left may attend to nothing, and many models give such a row equal weight
-    everywhere: equal rows at the beginning tell nothing, unless all rows are.
+    everywhere, or in all of a prompt: equal rows at the beginning tell nothing, unless all rows are.
     """
     ahead = np.triu(layer, k=1).any(axis=-1)  # [head, query]
-    equal = np.logical_and.accumulate((layer == layer[..., :1]).all(axis=-1), axis=-1)  # [head, query]
+    is_equal = ((layer == layer[..., :1]) | (layer == 0)).all(axis=-1)  # [head, query]
+    equal = np.logical_and.accumulate(is_equal, axis=-1)
     return not (ahead & (~equal | equal.all())).any()
 
 
