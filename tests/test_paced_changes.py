@@ -108,3 +108,13 @@ def test_a_cell_that_sets_a_view_ten_thousand_times_ends_and_keeps_its_output() 
         kernel.shutdown_kernel(now=True)
     assert text == "ended\n"
     assert len(dates) <= (dates[-1] - dates[0]).total_seconds() / FRAME_S + 1
+
+
+def test_nothing_waits_where_there_is_no_page() -> None:
+    view = shown()
+    assert not view._waiting  # what was set before the page was there came with the view
+    wait_until_sent(view)
+    view.close()
+    view.layer = 1
+    wait_until_sent(view)
+    assert view.layer == 1

@@ -50,9 +50,9 @@ class PacedChanges(Widget):
 
     def _send_waiting(self) -> None:
         """Send what waits, and begin a frame; the lock is held."""
-        if not self._waiting or self.comm is None:  # nothing to send, or the view was closed
-            return
         waiting, self._waiting = self._waiting, set()
+        if not waiting or self.comm is None:  # before the page is there, or when the view was closed
+            return
         super().send_state(waiting)
         if self._frame is not None:
             self._frame.cancel()
