@@ -30,21 +30,21 @@ def loop(view: Any) -> None:
     view.head, view.layer = 3, 2
 
 
-def in_a_thread(view: Any) -> None:
-    thread = threading.Thread(target=loop, args=(view,))
+def in_a_thread(view: Any, work: Callable[[Any], None] = loop) -> None:
+    thread = threading.Thread(target=work, args=(view,))
     thread.start()
     thread.join()
 
 
 def in_asyncio(view: Any) -> None:
-    async def turns() -> None:
+    async def turns(view: Any) -> None:
         for i in range(N):
             view.layer = i % 5
             if i % 100 == 0:
                 await asyncio.sleep(0)
         view.head, view.layer = 3, 2
 
-    asyncio.run(turns())
+    in_a_thread(view, lambda view: asyncio.run(turns(view)))  # this one may have a loop of a browser's test
 
 
 def test_a_fast_loop_sends_a_message_a_frame_and_its_last_state() -> None:
