@@ -16,7 +16,6 @@ from tests.support.capture_zoo import (
     N_SOURCE,
     REASONS,
     UNCOMPARED,
-    UNLISTED,
     compare,
     inputs_of,
     make,
@@ -24,6 +23,7 @@ from tests.support.capture_zoo import (
 )
 from tests.support.huggingface_models import frozen, same, state
 from tests.support.torch_zoo import MODULES, compare_module
+from tests.support.zoo_tests import each_configuration
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.verified_classes import verified_classes
 
@@ -96,14 +96,8 @@ def check_padding(name: str, model: nn.Module, ids: torch.Tensor) -> None:
             vt.capture(model, input_ids=ids, tokens=names, **{option: torch.ones(2, 4)})
 
 
-@pytest.mark.parametrize("name", SAMPLE)
-def test_a_sample(name) -> None:
-    check(name)
-
-
-@pytest.mark.weekly
-@pytest.mark.parametrize("name", sorted((CONFIGURATIONS | UNLISTED).keys() - set(SAMPLE)))
-def test_every_other_one(name) -> None:
+@each_configuration(SAMPLE)
+def test_each_is_captured_exactly_or_refused(name) -> None:
     check(name)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.support.capture_ways import N_BEAMS, UNWRITTEN, generated, padded
-from tests.support.capture_zoo import CONFIGURATIONS, REASONS, UNCOMPARED, UNLISTED, Comparison
+from tests.support.capture_zoo import REASONS, UNCOMPARED, Comparison
+from tests.support.zoo_tests import each_configuration
 
 #: Steps and one pass, or two sizes of batch, add the same numbers up in another order.
 ROUNDING = 1e-5
@@ -34,12 +33,6 @@ def check_result(name: str, result: Comparison | None, is_refused: bool) -> None
     assert (result.difference or 0) <= ROUNDING
 
 
-@pytest.mark.parametrize("name", SAMPLE)
-def test_a_sample(name) -> None:
-    check(name)
-
-
-@pytest.mark.weekly
-@pytest.mark.parametrize("name", sorted((CONFIGURATIONS | UNLISTED).keys() - set(SAMPLE)))
-def test_every_other_one(name) -> None:
+@each_configuration(SAMPLE)
+def test_each_is_captured_as_exactly_or_refused(name) -> None:
     check(name)

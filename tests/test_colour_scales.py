@@ -150,7 +150,7 @@ def test_chosen_layers_fill_a_slide_in_their_order_with_the_model_s_numbers() ->
     assert_refused(
         (
             lambda layers=layers: vt.plots.plot_heads(part, "encoder", layers=layers),
-            "different layers from 0 to 1",
+            "different layers from 0 to 1|^layers=.*; give a list of whole numbers$",
         )
         for layers in refused
     )

@@ -11,12 +11,14 @@ from unittest import mock
 
 import anywidget
 import ipywidgets
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import traitlets
 
 from tests.support.exported_pages import page_data, policy_of
 from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
+from viz_transformer import plots
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export import export_html
 from viz_transformer.export.inline_module import inline_style
@@ -172,6 +174,32 @@ def test_hostile_text_stays_inside_its_place(tmp_path: Path) -> None:
     assert len(elements(path, "script")) == text.count("</script>") == 3
     (trace,) = page_data(path)["views"][0]["state"]["data"]["traces"]
     assert trace["sourceTokens"][:-1] == [*HOSTILE[:-1]]
+
+
+def test_a_heading_that_would_turn_its_direction_is_named_in_pages_and_figures(tmp_path: Path) -> None:
+    """As `visible` does it for tokens; what a heading may hold besides stays."""
+    headings = {
+        "ab\u202ecd": "ab<U+202E>cd",
+        "\u202b\u2067x": "<U+202B><U+2067>x",
+        "\u2066\u2069": "<U+2066><U+2069>",
+        "Figure\u00a01: \u05d0\u05d1\u200f, 👩\u200d💻": "Figure\u00a01: \u05d0\u05d1\u200f, 👩\u200d💻",
+    }
+    for number, (given, right) in enumerate(headings.items()):
+        path = export_html(explore(make_trace()), tmp_path / f"{number}.html", title=given)
+        for name in ("title", "h1"):
+            assert elements(path, name) == [("", html.escape(right))], given
+        figures = (
+            plots.plot_curves({"loss": [1, 2]}, title=given).figure,
+            plots.plot_probabilities({"a": 0.5}, title=given).figure,
+            plots.plot_likeness(np.eye(2), ["a", "b"], title=given).figure,
+            plots.plot_reliability([0.5], [1], title=given),
+        )
+        for figure in figures:
+            shown = figure.get_suptitle() or figure.axes[0].get_title("left")
+            assert shown.split(" · ")[0] == right
+        plt.close("all")
+    with pytest.raises(UserError, match="title is 5"):
+        export_html(explore(make_trace()), tmp_path / "page.html", title=5)
 
 
 def test_a_page_names_nothing_to_fetch(tmp_path: Path) -> None:

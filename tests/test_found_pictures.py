@@ -258,6 +258,53 @@ def test_a_video_among_a_text_is_found_frame_by_frame() -> None:
 
 
 @torch.no_grad()
+def test_patches_in_another_order_or_in_part_have_no_grid() -> None:
+    sizes = {**VISION, "num_frames": 4}
+    joint = made("TimesformerModel", **sizes, attention_type="joint_space_time")
+    video = torch.rand(1, 4, 3, 32, 32)
+    assert (
+        vt.capture(joint, pixel_values=video).patches == ()
+    )  # the frames of each patch, one after the other
+    masked = made("VideoMAEModel", **sizes)
+    hidden = torch.tensor([[False, *[True] * 14, False] * 2])
+    trace = vt.capture(masked, pixel_values=video, bool_masked_pos=hidden)
+    assert (trace.patches, len(trace.source_tokens)) == ((), 4)
+    assert vt.capture(masked, pixel_values=video).patches == ((4, 4, 0), (4, 4, 16))
+    assert_refused([(lambda: vt.explore(trace, grid=(2, 2)), "or only some of them: no grid shows")])
+
+
+@torch.no_grad()
+def test_pictures_that_are_padded_to_one_size_have_their_own_grids() -> None:
+    ids = torch.tensor([[1, *[IMAGE] * 4, 5]] * 2)
+    model = made(
+        "LlavaForConditionalGeneration",
+        text_config={"model_type": "llama", **LANGUAGE},
+        vision_config={"model_type": "pixtral", **VISION},
+        image_token_id=IMAGE,
+        vision_feature_layer=-1,
+        vision_feature_select_strategy="full",
+    )
+    pixels, sizes = torch.rand(2, 3, 32, 32), torch.tensor([[8, 32], [32, 8]])
+    for number, grid in enumerate(((1, 4, 1), (4, 1, 1))):
+        trace = vt.capture(
+            model, input_ids=ids, pixel_values=pixels, image_sizes=sizes, batch_index=number, verify=True
+        )
+        assert trace.patches == (grid,)
+    named = {
+        "input_ids": torch.tensor([[1, *[IMAGE] * 4, 5, 6, 6, 6, 6], [1, *[IMAGE] * 4, *[IMAGE] * 4, 5]])
+    }
+    three = torch.rand(3, 3, 32, 32)
+    assert_refused(
+        [
+            (
+                lambda: vt.capture(model, **named, pixel_values=three, batch_index=0),
+                "pixel_values= holds 3 rows for 2 texts, which does not tell whose each is",
+            )
+        ]
+    )
+
+
+@torch.no_grad()
 def test_what_a_grid_may_be_is_known_of_a_captured_picture() -> None:
     torch.manual_seed(0)
     pixels = torch.rand(1, 3, 32, 32)
@@ -287,7 +334,10 @@ def test_what_a_grid_may_be_is_known_of_a_captured_picture() -> None:
             ),
             (lambda: vt.explore(video, grid=(4, 4)), r"\(4, 4, 0\), \(4, 4, 16\); give one of these"),
             (lambda: vt.explore(video, image=image), "the model read 2 pictures or frames"),
-            (lambda: vt.explore(drawn, grid=(4, 4, 1)), "an order of its own, which is drawn at random"),
+            (
+                lambda: vt.explore(drawn, grid=(4, 4, 1)),
+                "an order of its own .*some of them: no grid",
+            ),
             (lambda: vt.explore(unknown, image=image), "how the picture is cut into patches"),
             (lambda: replace(trace, patches=[(4, 4, 2)]), "does not fit 17 tokens"),
         ]
@@ -389,3 +439,28 @@ def test_blip_2_reads_pictures_and_text_with_a_language_model_of_either_sort() -
     assert (trace.kinds, trace.target_tokens) == (("decoder",), ("50", "50", "50", "50", "1", "3"))
     own = eager(model, **read).language_model_outputs.attentions
     np.testing.assert_allclose(trace.decoder_attention, torch.stack(own)[:, 0], atol=1e-5)
+
+
+def test_windows_of_a_picture_are_refused_with_the_parts_that_can_be_captured() -> None:
+    encoder = transformers.DonutSwinConfig(
+        image_size=(32, 64), patch_size=4, embed_dim=8, depths=[2, 2], num_heads=[2, 2], window_size=4
+    )
+    decoder = transformers.MBartConfig(
+        **{"vocab_size": TEXT, "d_model": 16, "decoder_layers": 2, "decoder_ffn_dim": 16},
+        **{"decoder_attention_heads": 2, "is_decoder": True, "add_cross_attention": True},
+    )
+    both = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
+    model = transformers.VisionEncoderDecoderModel(both).eval()
+    pixels, ids = torch.rand(1, 3, 32, 64), torch.tensor([[1, 5, 6]])
+    said = r"windows of a picture; capture its parts: vt.capture\(model.encoder, ..., layers="
+    assert_refused([(lambda: vt.capture(model, pixel_values=pixels, decoder_input_ids=ids), said)])
+    assert vt.capture(model.encoder, pixel_values=pixels, layers=[0, 1]).kinds == ("encoder",)
+    states = torch.rand(1, 4, 16)
+    read = vt.capture(
+        model.decoder,
+        input_ids=ids,
+        encoder_hidden_states=states,
+        source_tokens=list("abcd"),
+        target_tokens=list("xyz"),
+    )
+    assert read.kinds == ("decoder", "cross")

@@ -170,3 +170,24 @@ def test_a_generate_without_eager_attention_is_refused_by_what_it_lacks() -> Non
             output = {name: steps, "sequences": torch.tensor([[1, 3, 4, 2]])}
             with pytest.raises(UserError, match=r"holds no attention weights; .*attn_implementation='eager'"):
                 vt.capture(output, tokens=list("abc"))
+
+
+@torch.no_grad()
+def test_a_padded_prompt_is_a_decoders_too() -> None:
+    """The rows of padding look at all of the prompt, as an encoder's would."""
+    model = make_zoo("llama", attn_implementation="eager")
+    ids = torch.tensor([[5, 6, 7, 8, 9], [0, 0, 3, 4, 5]])
+    asked = {"output_attentions": True, "return_dict_in_generate": True, "do_sample": False}
+    output = model_with_head(model).generate(ids, attention_mask=(ids != 0).long(), max_new_tokens=4, **asked)
+    labels = [str(i) for i in output.sequences[1, :-1].tolist()]
+    trace = vt.capture(output, tokens=labels, batch_index=1)
+    assert (trace.kinds, trace.target_tokens, trace.notes) == (("decoder",), tuple(labels), ())
+
+
+def model_with_head(model: Any) -> Any:
+    """Return a causal language model around a decoder of the zoo."""
+    import transformers
+
+    written = transformers.LlamaForCausalLM(model.config)
+    written.model = model
+    return written.eval()

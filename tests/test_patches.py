@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 
 import viz_transformer as vt
 from tests.support.refusals import assert_refused
@@ -80,6 +83,47 @@ def test_a_view_keeps_its_patches_only_where_another_trace_has_them_too() -> Non
         view.grid = [4, 4, 5]
 
 
+def test_the_grid_and_the_image_of_a_view_are_set_as_explore_takes_them_or_refused_in_one_line() -> None:
+    trace = vt.capture(np.full((1, 1, 7, 7), 1 / 7), source_tokens=["[CLS]", *OWN[:6]])
+    picture = np.zeros((4, 6, 3), np.uint8)
+    view = vt.explore(trace, grid=(2, 3), query=1)
+    accepted: list[tuple[str, Any, Any]] = [
+        ("grid", (3, 2), [3, 2, 1, 7, 0]),
+        ("grid", np.array([2, 3]), [2, 3, 1, 7, 0]),
+        ("grid", [2, 3, 1], [2, 3, 1, 7, 0]),
+        ("grid", [3, 2, 1, 7, 0], [3, 2, 1, 7, 0]),  # as it is read
+        ("image", picture, {"width": 6, "height": 4, "pixels": bytes(72)}),
+        ("image", torch.ones(3, 2, 2), {"width": 2, "height": 2, "pixels": bytes([255] * 12)}),
+        ("image", None, {}),
+        ("image", {}, {}),
+        ("grid", None, []),
+        ("grid", [], []),
+    ]
+    for name, value, right in accepted:
+        setattr(view, name, value)
+        assert getattr(view, name) == right, (name, value)
+        view.figure()
+    view.grid = (2, 3)
+    refused: list[tuple[str, Any, str]] = [
+        ("grid", [1, 2, 3, 4, 5], "give the rows and columns"),
+        ("grid", [2, 3, 1, 9, 0], "give the rows and columns"),  # there are 7 keys
+        ("grid", [2, 3, 1, 7, 1], "give the rows and columns"),  # of the source
+        ("grid", [2, 3, 2, 7, 0], "the first at 2, for 7 tokens"),
+        ("grid", (4, 4), "16 patches for 7 tokens"),
+        ("grid", "2, 3", "give the rows and columns"),
+        ("grid", 6, "give the rows and columns"),
+        ("image", "cat.png", "no picture"),
+        ("image", {"width": 3, "height": 4}, "no picture"),
+        ("image", picture - 2.5, "before it is normalised"),
+    ]
+    assert_refused(
+        (lambda name=name, value=value: setattr(view, name, value), said) for name, value, said in refused
+    )
+    assert (view.grid, view.image) == ([2, 3, 1, 7, 0], {})
+    view.grid = None
+    assert_refused([(lambda: setattr(view, "image", picture), "give grid=")])
+
+
 def test_biases_by_offset_are_those_of_the_patches_alone() -> None:
     rng = np.random.default_rng(0)
     table = rng.normal(size=(2, 3, 5)).astype(np.float32)  # [head, down, right] of 2 by 3 patches
@@ -152,16 +196,26 @@ def test_several_queries_are_averaged_or_summed() -> None:
     weights = np.random.default_rng(0).dirichlet(np.ones(19), size=(1, 2, 19))  # [layer, head, query, key]
     trace = vt.capture(weights, source_tokens=[*PATCHES, *WORDS])
     of_words = trace.encoder_attention[0, 1, [17, 18]]
-    for how, right in (("mean", of_words.mean(0)), ("sum", of_words.sum(0))):
+    cases = (("mean", of_words.mean(0), "averaged"), ("sum", of_words.sum(0), "summed"))
+    for how, right, told in cases:
         rows = row_of_queries(trace.encoder_attention, [17, 18], how)
         assert rows.shape == (1, 2, 19)
         np.testing.assert_allclose(rows[0, 1], right, rtol=1e-6)
         ax = vt.plots.plot_patches(trace, "encoder", 0, 1, [17, 18], grid=(4, 4, 0), how=how)
         np.testing.assert_allclose(ax.images[-1].get_array().ravel(), right[:16], rtol=1e-6)
-        assert f"{how} of 2 queries" in ax.get_xlabel()
+        assert ax.get_xlabel().startswith(f"From 2 queries (is, this), {told}\n")
+        one = vt.plots.plot_patches(trace, "encoder", 0, 1, [18], grid=(4, 4, 0), how=how)
+        assert one.get_xlabel().startswith("From this\n")
+    many = vt.plots.plot_patches(trace, "encoder", 0, 1, range(19), grid=(4, 4, 0)).get_xlabel()
+    assert many.startswith("From 19 queries (")
+    assert "…), averaged\n" in many
     assert_refused(
         [
-            (lambda: row_of_queries(weights, [19]), "there are 19 queries; choose from 0 to 18"),
+            (
+                lambda: vt.plots.plot_patches(trace, "encoder", 0, 1, [0, 19], grid=(4, 4, 0)),
+                r"^\[0, 19\] is not among the 19 queries; choose from 0 to 18",
+            ),
+            (lambda: row_of_queries(weights, [19]), "not among the 19 queries; choose from 0 to 18"),
             (lambda: row_of_queries(weights, []), "give positions"),
             (lambda: row_of_queries(weights, 0.5), "give positions"),
             (lambda: row_of_queries(weights, 0, "max"), "choose 'mean' or 'sum'"),

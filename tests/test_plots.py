@@ -13,6 +13,7 @@ import pytest
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib import pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.font_manager import fontManager
 
 from tests.support.hand_made_traces import (
@@ -223,6 +224,37 @@ def test_several_heads_are_drawn_as_one() -> None:
     np.testing.assert_allclose(drawn(rolled.figure), rollout(trace, "decoder")[-1], atol=1e-6)
     crossed = plot_aggregate(trace, "cross", how="rollout", layer=0)
     np.testing.assert_allclose(drawn(crossed.figure), output_rollout(trace).source[0], atol=1e-6)
+
+
+def test_a_title_is_seen_whole_however_few_tokens_there_are() -> None:
+    for n_queries, n_keys in ((1, 1), (2, 2), (3, 3), (4, 4), (8, 2), (2, 8), (50, 1)):
+        trace = ForwardTrace(
+            source_tokens=[f"key {at}" for at in range(n_keys)],
+            target_tokens=[f"query {at}" for at in range(n_queries)],
+            cross_attention=attention(1, 12, n_queries, n_keys),
+        )
+        square = ForwardTrace(
+            source_tokens=trace.source_tokens, encoder_attention=attention(1, 12, n_keys, n_keys)
+        )
+        nine = [(0, head) for head in range(9)]
+        for ax, said in (
+            (plot_head(trace, "cross", 0, 0), "Cross-attention layer 0 · head 0"),
+            (plot_aggregate(trace, "cross", how="max"), "maximum of all 12 heads of layer 0"),
+            (
+                plot_aggregate(trace, "cross", nine),
+                "mean of 9 heads: 0·0, 0·1, 0·2, 0·3, 0·4, 0·5 and 3 more",
+            ),
+            (explore(square, head=11).figure().axes[0], "Encoder self-attention layer 0 · head 11"),
+        ):
+            FigureCanvasAgg(ax.figure).draw()
+            box, whole = ax._left_title.get_window_extent(), ax.figure.bbox
+            case = (n_queries, n_keys, said)
+            assert box.x0 >= 0, case
+            assert box.x1 <= whole.x1, case
+            assert box.y1 <= whole.y1, case
+            letters = "".join(said.split())
+            assert letters in "".join(ax.get_title("left").replace("attention · ", "attention").split()), case
+            plt.close(ax.figure)
 
 
 def test_a_difference_has_its_own_scale_and_both_words() -> None:

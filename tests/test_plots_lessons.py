@@ -297,7 +297,7 @@ def test_values_that_a_figure_cannot_draw_are_refused_in_one_line() -> None:
         ("n_words=2.0", lambda n: compare_scorings(4, n_words=n), [2.0]),
         ("scores", plots.plot_scorings, [{}], [{"dot": [1.0]}], [{"dot": [[np.inf]]}], [{"dot": [[]]}]),
         ("must be \\[position, d_model\\]", plots.plot_positions, [np.zeros(3)]),
-        ("give numbers", plots.plot_positions, ["table"]),
+        ("an array of numbers", plots.plot_positions, ["table"]),
         ("NaN", plots.plot_positions, [[[np.nan, 0.0]]]),
         ("holds no positions", plots.plot_positions, [ForwardTrace(source_tokens=WORDS)]),
         ("choose 0 to 23", lambda n: plots.plot_positions(WAVES, position=n), [24]),

@@ -186,20 +186,26 @@ def test_a_group_is_chosen_and_never_called_a_head_or_a_sentence(n_sentences: in
         trace = vt.capture(rows, apart, **given, group=group)
         np.testing.assert_allclose(trace.encoder_attention[0], SEEN[-1][index, group], atol=1e-6)
         assert f"3 groups of 4 positions; this is group {group}" in trace.notes[0]
+        if n_sentences > 1:  # whose each is, the batch of windows does not tell
+            said = "6 groups of 2 sentences together.*one sentence at a time"
+            assert_refused([(lambda group=group: vt.capture(windows, flat, **given, group=group), said)])
+            continue
         trace = vt.capture(windows, flat, **given, group=group)
-        expected = SEEN[-1].unflatten(0, (n_sentences, 3))[index, group]
-        np.testing.assert_allclose(trace.encoder_attention[0], expected, atol=1e-6)
+        np.testing.assert_allclose(trace.encoder_attention[0], SEEN[-1][group], atol=1e-6)
     trace = vt.capture(shared, flat, tokens=names(12), batch_index=index)
     np.testing.assert_allclose(trace.encoder_attention[0], SEEN[-1][index].flatten(0, 1), atol=1e-6)
-    groups = "3 groups of 4 positions"
+    groups, flattened = "3 groups of 4 positions", "one sentence at a time"
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: vt.capture(rows, apart, **given), groups),
-        (lambda: vt.capture(windows, flat, **given), groups),
+        (
+            lambda: vt.capture(windows, flat, **given),
+            flattened if n_sentences > 1 else groups,
+        ),
         (lambda: vt.capture(rows, apart, **given, group=3), "group=0 to 2"),
         (lambda: vt.capture(shared, flat, tokens=names(12), batch_index=index, group=1), "leave them out"),
         (lambda: vt.capture(np.eye(2)[None, None], run=0), "leave them out"),
         (lambda: vt.capture(shared, flat, tokens=names(12), batch_index=index, run=1), "runs once"),
-        (lambda: vt.capture(rows, apart, **given, group=-1), "is no number"),
+        (lambda: vt.capture(rows, apart, **given, group=-1), "group=-1; give a whole number: group=0 is the"),
     ]
     assert_refused(cases)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from tests.support.huggingface_models import (
     frozen,
     hf,
     llama,
+    peft,
     same,
     stacked,
     state,
@@ -108,26 +108,6 @@ def test_an_encoder_decoder_reads_two_lists_of_ids(make) -> None:
     check_every_kind(trace, eager(model, input_ids=IDS, decoder_input_ids=IDS))
 
 
-def test_a_model_whose_weights_come_when_they_are_needed_reads_where_it_runs() -> None:
-    """As accelerate's offloading does it: weights stand on the device "meta" between the forwards."""
-    model = llama()
-    expected = vt.capture(model, input_ids=IDS, tokens=NAMES).decoder_attention
-    embedding = model.model.embed_tokens
-    weight, empty = embedding.weight, nn.Parameter(embedding.weight.to("meta"))
-
-    def place(to: nn.Parameter) -> None:
-        embedding.weight = to
-
-    embedding._hf_hook = SimpleNamespace(execution_device="cpu")
-    embedding.register_forward_pre_hook(lambda *_: place(weight))
-    embedding.register_forward_hook(lambda *_: place(empty))
-    place(empty)
-    found = vt.capture(model, input_ids=IDS, tokens=NAMES).decoder_attention
-    np.testing.assert_array_equal(found, expected)
-    del embedding._hf_hook
-    assert_refused([(lambda: vt.capture(model, input_ids=IDS, tokens=NAMES), "shapes and no weights")])
-
-
 def test_a_text_longer_than_a_models_positions_is_refused_in_one_line() -> None:
     rooms = {"BertModel": 64, "RobertaModel": 63, "DebertaV2Model": 64, "XLMModel": 64, "CTRLModel": 64}
     for name, room in rooms.items():
@@ -147,6 +127,18 @@ WAYS = [
     {"use_cache": True},
     {"max_length": 6},
 ]
+
+
+def test_an_option_of_generate_is_no_misspelt_one_of_capture() -> None:
+    given = {"input_ids": [4, 5, 6], "tokenizer": word_piece(special=False), "max_new_tokens": 4}
+    for least in ("min_new_tokens", "min_length"):
+        model = tiny("LlamaForCausalLM", **WORDS, suppress_tokens=[0])
+        trace = vt.capture(model, **given, generate=True, **{least: 7 if "length" in least else 4})
+        assert len(trace.target_tokens) == 6, least
+        with pytest.raises(UserError, match=f"takes {least}= and does not use it"):
+            vt.capture(model, **given, **{least: 4})
+    with pytest.raises(UserError, match=r"unknown input max_new_token=.*did you mean max_new_tokens="):
+        vt.capture(model, **given, generate=True, max_new_token=3)
 
 
 @pytest.mark.parametrize("make", [gpt2, mistral, *BOTH])
@@ -353,22 +345,9 @@ def test_a_callers_cache_is_never_lengthened() -> None:
     assert cache.get_seq_length() == 5
 
 
-class Adapted(nn.Module):
-    """A model inside another, which takes any input and hands it on, as PEFT's do."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.base_model, self.config = model, model.config
-        self.generation_config, self.can_generate = model.generation_config, model.can_generate
-
-    def get_base_model(self) -> nn.Module:
-        return self.base_model
-
-    def forward(self, *args, **kwargs):
-        return self.base_model(*args, **kwargs)
-
-    def generate(self, *args, **kwargs):
-        return self.base_model.generate(*args, **kwargs)
+def adapted(model: nn.Module) -> nn.Module:
+    """Put a model inside one of PEFT's, which takes any input and hands it on; a new LoRA changes nothing."""
+    return peft.get_peft_model(copy.deepcopy(model), peft.LoraConfig(task_type="CAUSAL_LM"))
 
 
 def test_adapted_and_compiled_models_read_and_write_a_text() -> None:
@@ -376,12 +355,12 @@ def test_adapted_and_compiled_models_read_and_write_a_text() -> None:
     for generate in (None, True):
         given = {"tokenizer": tokenizer, "generate": generate, "max_new_tokens": 3}
         expected = vt.capture(model, "the cat", **given)
-        for other in (Adapted(model), *([] if generate else [torch.compile(model)])):
+        for other in (adapted(model), *([] if generate else [torch.compile(model)])):
             trace = vt.capture(other, "the cat", **given)
             assert trace.target_tokens == expected.target_tokens
             np.testing.assert_array_equal(trace.decoder_attention, expected.decoder_attention)
     with pytest.raises(UserError, match="takes head_mask= and does not use it"):
-        vt.capture(Adapted(model), "the cat", **given, head_mask=torch.ones(2, 4))
+        vt.capture(adapted(model), "the cat", **given, head_mask=torch.ones(2, 4))
 
 
 def test_inputs_by_position_are_those_of_the_forward() -> None:
@@ -456,6 +435,7 @@ def test_an_input_that_only_the_inner_model_names_passes() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     ids, tokens, pieces = [4, 5, 6], ["a", "b", "c"], word_piece(special=False)
     source = {"input_ids": ids, "source_tokens": tokens}
+    given = {"input_ids": ids, "generate": True}
     classifier, writer, both = bert(), gpt2(), t5()
     encoder, inner, mamba = both.get_encoder(), marian().model, tiny("MambaModel")
     cases = [
@@ -469,7 +449,14 @@ def test_what_does_not_fit_is_refused() -> None:
         (both, {**source, "tokens": tokens}, "tokens= was given together with"),
         (both, {"input_ids": ids, "decoder_input_ids": ids, "tokens": tokens}, "source_tokens="),
         (encoder, {"input_ids": ids}, "tokens were not given"),
-        (inner, {**source, "tokenizer": pieces}, "cannot write a target"),
+        (inner, {**source, "tokenizer": pieces}, "cannot write by itself; give decoder_input_ids="),
+        (classifier, {**given, "tokenizer": pieces}, "cannot write by itself; leave out generate=True"),
+        (
+            writer,
+            given,
+            "its tokens have no labels; .*the whole text that model.generate wrote: input_ids=ids",
+        ),
+        (tiny("LlamaForCausalLM", **WORDS), given, "no labels; give that, or the whole text"),
         (writer, {"input_ids": [4, 99], "tokens": ["a", "b"]}, "the ids hold 99, and GPT2LMHeadModel knows"),
         (writer, {"input_ids": [4] * 99, "tokens": ["a"] * 99}, "has 99 tokens, and GPT2LMHeadModel reads"),
         (writer, {"input_ids": "the cat", "tokens": tokens}, "'the cat' are no token ids"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import attention
@@ -56,6 +57,17 @@ def test_weights_are_kept_as_they_are_and_say_so_wherever_they_go(tmp_path: Path
     assert (plain.normalised, "not normalised" in repr(plain) + plain._repr_html_()) == (True, False)
 
 
+#: Of both signs, so that a sum of infinities is none.
+TOO_LARGE = [
+    each * 1e39 * np.array([1, -1])
+    for each in (np.ones((1, 1, 2, 2)), np.ones((2, 2)), np.full((1, 2, 2), 9))
+]
+TOO_LARGE += [TOO_LARGE[0].tolist(), torch.tensor(TOO_LARGE[1]), [torch.tensor(TOO_LARGE[0])] * 2]
+COMPLEX = [each * (1 + 1j) / 1e39 for each in TOO_LARGE[:3]]
+COMPLEX += [COMPLEX[0].tolist(), COMPLEX[1].real + 0j, torch.tensor(COMPLEX[1])]
+
+
+@pytest.mark.filterwarnings("error")
 def test_they_are_refused_unless_they_are_said_to_be_so_and_a_nan_always() -> None:
     rows = [
         (
@@ -66,8 +78,10 @@ def test_they_are_refused_unless_they_are_said_to_be_so_and_a_nan_always() -> No
         if name not in ("nothing", "tiny")
     ]
     rows += [
-        (lambda: raw(np.full((1, 1, 2, 2), np.nan), tokens=WORDS[:2]), "NaN or infinity"),
-        (lambda: raw(np.full((1, 1, 2, 2), np.inf), tokens=WORDS[:2]), "NaN or infinity"),
+        (lambda: raw(np.full((1, 1, 2, 2), np.nan), tokens=WORDS[:2]), "NaN, infinity or"),
+        (lambda: raw(np.full((1, 1, 2, 2), np.inf), tokens=WORDS[:2]), "NaN, infinity or"),
+        *((lambda big=big: raw(big), "more than float32 does, up to 3.4e38") for big in TOO_LARGE),
+        *((lambda odd=odd: raw(odd), "^a layer holds complex numbers; give their sizes") for odd in COMPLEX),
         (
             lambda: raw(np.full((1, 1, 2, 2), 7e4), tokens=WORDS[:2], dtype="float16"),
             "float16 .* up to 65,504",
@@ -108,6 +122,21 @@ def test_figures_have_a_scale_up_to_the_largest_weight_of_all_heads_and_say_so()
         np.testing.assert_array_equal(head_image, weights[layer, head].astype(np.float32), err_msg=name)
         assert "weights (not normalised): " in figures["head"].alt_text == view.alt_text(), name
         assert "weights (not normalised): " in vt.plots.describe_head(trace, kind, layer, head), name
+
+
+def test_weights_have_a_plus_only_where_some_are_below_0() -> None:
+    below = {"sigmoid": False, "attributions": True, "cross": True, "nothing": False}
+    rows = {name: (*given()[name], signed) for name, signed in below.items()}
+    tiny, labels, kind = given()["tiny"]
+    rows |= {"tiny": (tiny, labels, kind, True), "tiny, none below 0": (np.abs(tiny), labels, kind, False)}
+    for name, (weights, labels, _, signed) in rows.items():
+        weights[1, 2, -1, 0] = np.abs(weights).max()  # one above 0 is told wherever weights are told
+        trace = raw(weights, **labels)
+        view = vt.explore(trace, layer=1, head=2)
+        figure = view.figure()
+        cells, ticks = figure.axes[0].texts, figure.axes[-1].get_yticklabels()
+        told = [*("".join(each.get_text() for each in texts) for texts in (cells, ticks)), view.alt_text()]
+        assert ["+" in each for each in told] == [signed] * 3, (name, told)
 
 
 def test_the_explorer_shows_them_without_labels_entropies_and_rollout() -> None:

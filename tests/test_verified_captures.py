@@ -15,7 +15,7 @@ from tests.support.capture_zoo import inputs_of, make
 from tests.support.huggingface_models import sized
 from viz_transformer.errors import UserError
 from viz_transformer.tracing import verify
-from viz_transformer.tracing.verified_classes import LISTED, is_verified, verified_classes
+from viz_transformer.tracing.verified_classes import LISTED, is_as_its_class, is_verified, verified_classes
 
 IDS, NAMES = [3, 5, 7, 9], list("abcd")
 
@@ -87,9 +87,10 @@ def test_roundings_and_padding_are_no_difference(monkeypatch: pytest.MonkeyPatch
                 assert len(verify._right) == 1, (name, dtype, read)
 
 
-def test_a_class_is_verified_once() -> None:
+def test_a_class_is_verified_once_and_a_model_with_a_hook_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     model, runs = make("bert"), []
-    model.register_forward_pre_hook(lambda *_: runs.append("run"))
+    forward = type(model).forward
+    monkeypatch.setattr(type(model), "forward", lambda *a, **k: runs.append("run") or forward(*a, **k))
     for chosen, n in (
         ({}, 2),
         ({}, 3),
@@ -99,6 +100,13 @@ def test_a_class_is_verified_once() -> None:
     ):
         vt.capture(model, input_ids=IDS, source_tokens=NAMES, **chosen)
         assert len(runs) == n, chosen
+    hook = model.register_forward_hook(lambda *_: None)
+    vt.capture(model, input_ids=IDS, source_tokens=NAMES)
+    assert len(runs) == 9
+    hook.remove()
+    lying = bert(lambda weights: weights.flip(1))  # of a class that is known by now
+    with pytest.raises(UserError, match="layer 1, those of head"):
+        vt.capture(sharp(lying), input_ids=IDS, source_tokens=NAMES)
 
 
 def test_a_class_of_the_table_is_verified_only_where_somebody_changed_a_model_of_it() -> None:
@@ -112,13 +120,16 @@ def test_a_class_of_the_table_is_verified_only_where_somebody_changed_a_model_of
         assert verified_classes() == frozenset()
         return
     assert is_verified(model())
+    assert is_as_its_class(model())
     hooked, replaced, other, own_kernel = model(), model(), model(), model()
     hooked.bert.encoder.layer[1].attention.register_forward_hook(lambda *_: None)
     replaced.bert.encoder.layer[1].attention.forward = lambda *_, **__: None
     other.bert.embeddings.__class__ = Changed
     own_kernel.config._attn_implementation = "mine"
     subclass = type("MyBert", (hf.BertModel,), {})(sized(hf.BertConfig))
-    for changed in (hooked, replaced, other, own_kernel, subclass):
+    for changed in (hooked, replaced):
+        assert not is_as_its_class(changed)
+    for changed in (other, own_kernel, subclass):
         assert not is_verified(changed)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 import viz_transformer as vt
 from tests.support.huggingface_models import tiny
+from tests.support.refusals import assert_refused
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.labels import count_words, labels_of_ids
 
@@ -143,3 +146,74 @@ def test_a_label_has_the_characters_of_the_text_where_its_token_stands() -> None
             shown = re.sub("[▁Ġ]|##|</w>", "", label)
             # The bytes of a part of a character are named.
             assert "<0x" in shown or shown in ("", text[start:end].strip()), labels
+
+
+def test_the_pieces_of_a_word_are_neighbours() -> None:
+    weights, tokens = np.full((1, 1, 5, 5), 0.2), ["the", "ca", "##t", "ru", "##ns"]
+    names = {
+        (0, 1, 1, 2, 2): ["the", "cat", "runs"],
+        (4, 1, 1, 0, 0): ["the", "cat", "runs"],
+        (0, 1, None, 0, 0): ["the", "ca", "##t", "runs"],  # as of a pair of texts
+        (None, 0, 0, None, None): ["the", "cat", "ru", "##ns"],
+    }
+    for words, right in names.items():
+        trace = vt.capture(weights, tokens=tokens, words=words)
+        ax = vt.plots.plot_head(trace, "encoder", 0, 0, merge_words=True)
+        assert [text.get_text() for text in ax.get_xticklabels()] == right, words
+    trace = vt.capture(weights, tokens=tokens)
+    goes_back = {(0, 1, 0, 1, 1): "word 0 at position 2", (0, 1, 1, 2, 1): "word 1 at position 4"}
+    goes_back |= {(0, None, 1, 2, 1): "word 1 at position 4", (3, 3, 0, 0, 3): "word 3 at position 4"}
+    assert_refused(
+        (make, f"goes back to {said}, and the pieces of a word are neighbours")
+        for words, said in goes_back.items()
+        for make in (
+            partial(vt.capture, weights, tokens=tokens, words=words),
+            partial(replace, trace, source_words=words),
+        )
+    )
+
+
+def test_two_texts_share_no_word() -> None:
+    """GPT-2's tokenizer puts nothing between the texts of a pair, and counts the words of each from 0."""
+    tokenizer = unsplit_tokenizer(splits=True)
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B:1")
+    pairs = {
+        ("the cats", "unable"): (0, 1, 1, 2, 2),
+        ("cats", "cats"): (0, 0, 1, 1),
+        ("the", "the black"): (0, 1, 2),
+        ("the black cats", "the"): (0, 1, 2, 2, 3),
+    }
+    for pair, right in pairs.items():
+        assert vt.capture(tiny("GPT2LMHeadModel"), *pair, tokenizer=tokenizer).target_words == right, pair
+
+
+def test_merging_is_refused_where_no_words_are_known() -> None:
+    weights = np.full((2, 2, 3, 3), 1 / 3)
+    said = r"merge_words=True, but .* vt.capture\(.*words=\[0, 1, 1, 2\]"
+    tokens = {"source_tokens": ["the", "un", "able"], "target_tokens": ["a", "b", "c"]}
+    unknown = vt.capture(weights, tokens=tokens["source_tokens"])
+    view = vt.explore(unknown)
+    merged = {"merge_words": True}
+    assert_refused(
+        (make, said)
+        for make in (
+            partial(vt.plots.plot_head, unknown, "encoder", 0, 0, **merged),
+            partial(vt.plots.plot_aggregate, unknown, "encoder", **merged),
+            partial(vt.plots.plot_difference, unknown, unknown, "encoder", 0, 0, **merged),
+            partial(vt.explore, unknown, **merged),
+            partial(setattr, view, "merge_words", True),
+        )
+    )
+    known = replace(unknown, source_words=(0, 1, 1))
+    view = vt.explore(known, **merged)
+    view.trace = unknown
+    assert not view.merge_words
+    # Of an encoder–decoder the words of one side are enough for cross-attention.
+    weights_of = {"decoder_attention": weights, "cross_attention": weights}
+    both = vt.ForwardTrace(**tokens, **weights_of, source_words=[0, 1, 1])
+    assert len(vt.plots.plot_head(both, "cross", 0, 0, **merged).get_xticklabels()) == 2
+    assert_refused([(partial(vt.plots.plot_head, both, "decoder", 0, 0, **merged), "target_words=")])
+    view = vt.explore(both, **merged)
+    view.kind = "decoder"
+    assert view.merge_words
+    assert len(view.figure().axes[0].get_xticklabels()) == 3

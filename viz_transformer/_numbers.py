@@ -76,14 +76,16 @@ def difference_power(limit: float) -> int:
     return 0 if 0.1 <= limit < 1000 else math.floor(math.log10(limit) + 1e-9)
 
 
-def difference_digits(value: float, limit: float) -> str:
+def difference_digits(value: float, limit: float, *, signed: bool = True) -> str:
     """Return a difference as a multiple of its scale's power of ten, for a cell: ``+3.2``."""
     power = difference_power(limit)
-    return fixed_number(value * 10.0**-power, 1 if power else 2, signed=True)
+    return fixed_number(value * 10.0**-power, 1 if power else 2, signed=signed)
 
 
-def difference_number(value: float, limit: float) -> str:
+def difference_number(value: float, limit: float, *, signed: bool = True) -> str:
     """Return a difference with the digits that its scale, up to `limit`, can tell apart.
+
+    Without `signed`, as of weights none of which is below 0, it has no plus.
 
     The views do the same in widgets/base/js/text.js.
 
@@ -92,8 +94,8 @@ def difference_number(value: float, limit: float) -> str:
     """
     power = difference_power(limit)
     if _SMALLEST_POWER <= power <= 0:
-        return fixed_number(value, 1 - power if power else 2, signed=True)
-    digits = fixed_number(value * 10.0**-power, 1, signed=True)
+        return fixed_number(value, 1 - power if power else 2, signed=signed)
+    digits = fixed_number(value * 10.0**-power, 1, signed=signed)
     return "0" if float(digits.replace("−", "-")) == 0 else f"{digits} × {power_of_ten(power)}"
 
 

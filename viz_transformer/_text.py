@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
+from itertools import islice
 from typing import Any
 
 from viz_transformer.errors import UserError
@@ -12,6 +13,8 @@ from viz_transformer.errors import UserError
 #: Marks with no space after them, and marks with none before them.
 OPENING_MARKS = "¿¡“«("
 CLOSING_MARKS = ".,;:!?…”»)"
+#: No model reads more tokens at once; what is made one by one may have no end.
+_MOST_TEXTS = 1_000_000
 
 
 def given_text(text: Any, what: str = "the text") -> str:
@@ -28,18 +31,37 @@ def given_text(text: Any, what: str = "the text") -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+def given_heading(text: Any, what: str = "title") -> str:
+    """Return what was given as a heading, with a character that would turn its direction named: ``<U+202E>``.
+
+    Raises:
+        UserError: if it is no text.
+    """
+    return _TURNING.sub(lambda found: code_point(found[0]), given_text(text, what))
+
+
+def code_point(char: str) -> str:
+    """Return the name of a character that cannot be shown itself."""
+    return f"<U+{ord(char):04X}>"
+
+
 def given_texts(texts: Any, what: str = "the tokens") -> tuple[str, ...]:
     """Return what was given as several texts, such as the tokens of a sentence, as they are.
 
+    What is made one by one, such as by a generator, is read up to its end.
+
     Raises:
-        UserError: if it is no sequence of texts.
+        UserError: if it is no sequence of texts, or has no order, as a set has none.
     """
-    several = hasattr(texts, "__len__") and not isinstance(texts, str | bytes)
+    several = not isinstance(texts, str | bytes | Set)
     try:
-        found = tuple(texts) if several else None
+        found = tuple(islice(texts, _MOST_TEXTS + 1)) if several else None
     except Exception:  # an array of no axis, or a type that does anything
         found = None
-    if found is None or not all(isinstance(text, str) for text in found):
+    if found is None or len(found) > _MOST_TEXTS or not all(isinstance(text, str) for text in found):
         raise UserError(
             f"{what} must be a sequence of strings, one per position, not {described(texts)}; for a "
             "sentence, give its tokens: sentence.split()"

@@ -11,6 +11,7 @@ import {
   elide,
   formatNumber,
   formatWeight,
+  weightDigits,
   joinPieces,
   runningText,
   visible,
@@ -89,6 +90,23 @@ test("colours run from the first stop to the last, and text on them can be read"
 test("a number that is none, or has no end, is written as such", () => {
   assert.equal([NaN, -Infinity].map((value) => formatNumber(value, 2)).join(), "NaN,−∞");
   assert.equal(formatWeight(0.5, null), "0.50");
+});
+
+test("a weight has a plus only where its scale goes below 0", () => {
+  assertTable(formatWeight, [
+    [0.5, null, 0, "0.50"],
+    [1, 2, -2, "+1.00"],
+    [1, 2, 0, "1.00"],
+    [0.012, 0.04, 0, "0.012"],
+    [3e-6, 4e-6, 0, "3.0 × 10⁻⁶"],
+    [3e-6, 4e-6, -4e-6, "+3.0 × 10⁻⁶"],
+    [-1, 2, -2, "−1.00"],
+  ]);
+  assertTable(weightDigits, [
+    [3e-6, 4e-6, 0, "3.0"],
+    [3e-6, 4e-6, undefined, "+3.0"],
+    [0.25, 0.4, 0, "0.25"],
+  ]);
 });
 
 test("long text is elided to its room, and markup in a token is only text", () => {

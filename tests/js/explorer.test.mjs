@@ -395,6 +395,22 @@ test("what the picture leaves out is said, its marks are explained, and nothing 
   const both = { hideSpecial: true, mergeWords: true };
   const keyAxis = displayed.axisOf(["<s>", "a", "b"], [true], [null, 0, 0], both);
   assert.equal(notes({ ...cross, keyAxis }, { ...quiet, ...both }).length, 3);
+  const patches = { rows: 1, cols: 2, start: 0, tokens: 2, ofQueries: true };
+  assertTable(
+    (limit, image, more) =>
+      notes({ ...cross, limit, entry: {} }, { ...quiet, ...more, patches, image }).at(-1),
+    [
+      [null, {}, {}, "The colours of patches go up to the largest weight among them."],
+      [
+        null,
+        { width: 4 },
+        {},
+        "The picture is bare at the largest weight of its patches, and fades towards 0.",
+      ],
+      [0.5, { width: 4 }, {}, "The picture only darkens and lightens the colours of its patches."],
+      [null, {}, { mergeWords: true }, "Patches show each token by itself, none hidden or merged."],
+    ],
+  );
   assertTable(marksExplained, [
     [["gato", "<eos>", "<sos>"], "<sos>: start of sequence · <eos>: end of sequence."],
     [["gato"], ""],

@@ -88,8 +88,7 @@ const AMONG_WORDS = { ...PATCHES, start: 2, tokens: 11 };
 
 test("the keys of one side are the patches, from where they begin", () => {
   assertTable(
-    (kind, cols, grid, at = Array.from({ length: cols }, (_, i) => i)) =>
-      picture.patchesOf({ kind, cols }, grid, { at: Int32Array.from(at) }),
+    (kind, cols, grid) => picture.patchesOf({ kind, cols }, grid),
     [
       ["encoder", 7, [2, 3, 1, 7, 0], PATCHES],
       ["cross", 6, [2, 3, 0, 6, 0], { ...PATCHES, start: 0, tokens: 6, ofQueries: false }],
@@ -97,9 +96,6 @@ test("the keys of one side are the patches, from where they begin", () => {
       ["decoder", 7, [2, 3, 1, 7, 0], null], // as many keys, of the other side
       ["encoder", 8, [2, 3, 1, 7, 0], null], // of another sentence
       ["encoder", 7, [], null],
-      ["encoder", 7, [2, 3, 1, 7, 0], [-1, 0, 1, 2, 3, 4, 5], PATCHES], // the class token is hidden
-      ["encoder", 7, [2, 3, 1, 7, 0], [0, -1, -1, -1, -1, -1, -1], null], // the patches are
-      ["encoder", 7, [2, 3, 1, 7, 0], [0, 1, 1, 1, 1, 1, 1], null], // or they are one word
     ],
   );
 });
@@ -145,11 +141,7 @@ test("the arrow keys move over patches, and from the first and last row to the t
   );
 });
 
-test("the attention of a query is laid on the tokens it belongs to, and told", () => {
-  const weights = Float32Array.of(0.25, 0.75, 0.5, 0.5);
-  const shown = { weights, cols: 2, keyAxis: { at: Int32Array.of(-1, 0, 1) } };
-  assert.deepEqual([...picture.weightsOnPatches(shown, 0)], [0, 0.25, 0.75]);
-  assert.deepEqual([...picture.weightsOnPatches({ ...shown, weights: null }, 0)], [0, 0, 0]);
+test("the attention of a query to patches and to the tokens apart is told", () => {
   const ofQuery = Float32Array.of(0.5, 0.01, 0.02, 0.3, 0.07, 0.05, 0.05);
   assert.equal(
     picture.pictureCaption(PATCHES, ofQuery, 5, "", "[CLS]"),

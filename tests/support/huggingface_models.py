@@ -12,14 +12,17 @@ import torch
 from torch import nn
 
 
-class _Transformers:
-    """The package `transformers`, imported when something of it is first used: it takes seconds."""
+class _Package:
+    """A package that is imported when something of it is first used: it takes seconds."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module("transformers"), name)
+        return getattr(importlib.import_module(self._name), name)
 
 
-hf = _Transformers()
+hf, peft = _Package("transformers"), _Package("peft")
 
 #: The vocabulary of the word-piece tokeniser.
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sl", "##eeps", "well", "dog", "run"]

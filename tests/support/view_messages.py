@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,5 +20,13 @@ def messages(view: View) -> Iterator[list[set[str]]]:
         if msg_type == "comm_msg" and data["method"] == "update":
             sent.append(set(data["state"]) | {path[0] for path in data["buffer_paths"]})
 
+    wait_until_sent(view)
     with mock.patch.object(view.comm, "publish_msg", publish):
         yield sent
+        wait_until_sent(view)
+
+
+def wait_until_sent(view: View) -> None:
+    """Wait until all changes of a view are sent: those of a frame are sent at its end."""
+    while view._waiting or view._frame is not None:
+        time.sleep(0.002)

@@ -33,6 +33,11 @@ class Scale(NamedTuple):
         return self.limit is not None and not self.is_difference
 
     @property
+    def has_signs(self) -> bool:
+        """Whether some weights on it may be below 0."""
+        return self.least < 0
+
+    @property
     def meaning(self) -> str:
         """What a colour stands for, in words."""
         if self.is_difference:

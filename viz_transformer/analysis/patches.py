@@ -40,7 +40,7 @@ def patches_of(trace: ForwardTrace, kind: str, grid: Sequence[int] | None) -> tu
         raise UserError(
             f"the model read {len(known)} pictures or frames; say which one is shown: grid=trace.patches[0]"
             if known
-            else "it is not known how the picture is cut into patches; say so: grid=(rows, columns)"
+            else "it is not known how the picture is cut into patches; give grid=(rows, columns) too"
         )
     return find_patches(grid, trace.key_tokens(kind), class_token=key == "source", known=known)
 
@@ -114,8 +114,8 @@ def _among_known(known: Patches, grid: tuple[int, ...]) -> tuple[int, int, int]:
     """Return the picture that a grid, with or without a start, stands for."""
     if not known:
         raise UserError(
-            "the model reads the patches of its picture in an order of its own, which is drawn at random "
-            "(ViT-MAE, ViLT): no grid shows where they are; leave out grid= and image="
+            "the model reads the patches of its picture in an order of its own (ViT-MAE and ViLT draw one at "
+            "random), or only some of them: no grid shows where they are; leave out grid= and image="
         )
     meant = [place for place in known if place[: len(grid)] == grid]
     if len(meant) != 1:

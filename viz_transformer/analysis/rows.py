@@ -32,9 +32,9 @@ def row_of_queries(weights: FloatArray, queries: int | Sequence[int], how: str =
     """
     places, n = np.atleast_1d(np.asarray(queries)), weights.shape[-2]
     if places.dtype.kind not in "iu" or places.ndim != 1 or not places.size or not (places >= 0).all():
-        raise UserError(f"queries={shown(queries)}; give positions, counted from 0, such as [3, 4]")
+        raise UserError(f"{shown(queries)} names no queries; give positions, counted from 0, such as [3, 4]")
     if places.max() >= n:
-        raise UserError(f"queries={shown(queries)}, but there are {n} queries; choose from 0 to {n - 1}")
+        raise UserError(f"{shown(queries)} is not among the {n} queries; choose from 0 to {n - 1}")
     if how not in ("mean", "sum"):
         raise UserError(f"how={how!r}; choose 'mean' or 'sum'")
     rows = weights[..., places, :].astype(np.float32)  # [..., chosen query, key]

@@ -118,6 +118,21 @@ def key_words(trace: ForwardTrace, kind: str) -> Words:
     return getattr(trace, f"{KINDS[kind].key}_words")
 
 
+def has_words(trace: ForwardTrace, kind: str) -> bool:
+    """Return whether it is known which queries, or which keys, of a kind are pieces of one word."""
+    return query_words(trace, kind) is not None or key_words(trace, kind) is not None
+
+
+def check_words(trace: ForwardTrace, *kinds: str) -> None:
+    """Raise a UserError if no kind has words, by which pieces could be merged."""
+    if not any(has_words(trace, kind) for kind in kinds):
+        raise UserError(
+            "merge_words=True, but this trace does not know which tokens are pieces of one word; give each "
+            "token the number of its word: vt.capture(..., words=[0, 1, 1, 2]), or "
+            f"dataclasses.replace(trace, {KINDS[kinds[-1]].key}_words=[0, 1, 1, 2])"
+        )
+
+
 def _summing(axis: WordAxis) -> NDArray[np.float32]:
     member = np.zeros((len(axis.groups), axis.n_tokens), dtype=np.float32)  # [word, token]
     for word, group in enumerate(axis.groups):

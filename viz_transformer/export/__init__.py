@@ -9,6 +9,7 @@ from pathlib import Path
 import ipywidgets
 
 from viz_transformer._files import given_path
+from viz_transformer._text import given_heading
 from viz_transformer.errors import UserError
 from viz_transformer.export.carried import carried_part, smaller_part
 from viz_transformer.export.page import check_replaceable, check_size, page_pieces, write_page
@@ -56,7 +57,7 @@ def export_html(
             larger than `max_megabytes`; or if no view has such layers, heads or bits.
         FileError: if the file cannot be written, or is there already and no page of ours.
     """
-    path = given_path(path)
+    path, title = given_path(path), given_heading(title)
     check_replaceable(path)
     listed = [views] if isinstance(views, ipywidgets.Widget) else views
     if not isinstance(listed, Sequence) or not all(isinstance(view, ipywidgets.Widget) for view in listed):

@@ -16,6 +16,7 @@ from typing import Any
 
 from viz_transformer._files import check_not_input, given_path, make_folder, text_beside
 from viz_transformer._html import script_json, source_hash
+from viz_transformer._text import given_heading
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.notebook import Frame, NotebookPage, convert, page_html
@@ -82,6 +83,7 @@ def write_site(
             too large.
         FileError: if a file cannot be read or written, or a page would replace a file that is none.
     """
+    title = given_heading(title)
     pages = [read_page(given_path(each)) for each in notebooks]
     if not pages:
         raise UserError("a site needs a notebook, and none was given; give their paths")

@@ -1,6 +1,7 @@
 """Static matplotlib figures of a trace, one for each interactive view."""
 
 from viz_transformer.plots.alt_text import describe_head, set_alt_text
+from viz_transformer.plots.arguments import checking_arguments
 from viz_transformer.plots.attention_steps import describe_steps, plot_attention_steps
 from viz_transformer.plots.attribution import (
     describe_attribution,
@@ -95,6 +96,10 @@ __all__ = [
     "save_figure",
     "set_alt_text",
 ]
+
+for _name in __all__:
+    if _name.startswith(("plot_", "describe_")):
+        globals()[_name] = checking_arguments(globals()[_name])
 
 
 def __dir__() -> list[str]:

@@ -78,18 +78,20 @@ def describe_matrix(
         scale: of the weights.
     """
     strongest = np.argsort(-np.abs(matrix), axis=None, kind="stable")[:_MOST_PAIRS]
-    limit, signed = scale.limit, scale.is_difference
+    limit, is_difference = scale.limit, scale.is_difference
 
     def number(weight: float) -> str:
-        return fixed_number(weight, 2) if limit is None else difference_number(weight, limit)
+        if limit is None:
+            return fixed_number(weight, 2)
+        return difference_number(weight, limit, signed=scale.has_signs)
 
     pairs = [
         f"{label(queries[query])} to {label(keys[key])} {number(matrix[query, key])}"
         for query, key in zip(*np.unravel_index(strongest, matrix.shape), strict=True)
     ]
     return (
-        f"Heatmap of {'the difference in ' * signed}{what}: {matrix.shape[0]} queries attend "
-        f"to {matrix.shape[1]} keys. The largest {'changes' if signed else 'weights'}"
+        f"Heatmap of {'the difference in ' * is_difference}{what}: {matrix.shape[0]} queries attend "
+        f"to {matrix.shape[1]} keys. The largest {'changes' if is_difference else 'weights'}"
         f"{' (not normalised)' * scale.is_raw}: "
         f"{', '.join(pairs)}."
     )

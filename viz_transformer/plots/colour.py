@@ -70,7 +70,7 @@ def scale_colormap(scale: Scale) -> LinearSegmentedColormap:
     """Return the colours of a scale; where nothing on it is below 0, the blue half of those with signs."""
     if scale.limit is None:
         return weight_colormap()
-    if scale.least < 0:
+    if scale.has_signs:
         return signed_colormap()
     return LinearSegmentedColormap.from_list("positive_light", SIGNED["light"][len(SIGNED["light"]) // 2 :])
 
@@ -79,7 +79,9 @@ def scale_ticks(scale: Scale) -> tuple[list[float], list[str]]:
     """Return where a scale has ticks, its ends and its middle, and what stands there."""
     end = 1.0 if scale.limit is None else scale.limit
     places = [scale.least, (scale.least + end) / 2, end]
-    return places, [f"{at:g}" if scale.limit is None else difference_number(at, end) for at in places]
+    if scale.limit is None:
+        return places, [f"{at:g}" for at in places]
+    return places, [difference_number(at, end, signed=scale.has_signs) for at in places]
 
 
 def ink_on(rgb: Sequence[float] | NDArray[np.floating]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer._numbers import short_number
+from viz_transformer._text import given_heading
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
@@ -59,6 +60,8 @@ def plot_curves(
     Raises:
         UserError: if there is no curve or more than four, or they differ in length.
     """
+    title = given_heading(title)
+    xlabel, ylabel = given_heading(xlabel, "xlabel"), given_heading(ylabel, "ylabel")
     places, values = _checked(curves, x)
     if ax is None:
         figure, ax = new_axes(7.4, 3.6, close=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer._numbers import fixed_number, short_number
+from viz_transformer._text import given_heading
 from viz_transformer.analysis.projection import principal_plane
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
@@ -153,6 +154,7 @@ def plot_likeness(matrix: ArrayLike, names: Sequence[str], title: str = "", ax: 
     Returns:
         The axes; their image holds the matrix.
     """
+    title = given_heading(title)
     table = np.asarray(matrix, dtype=float)
     if table.shape != (len(names), len(names)):
         raise UserError(f"matrix has shape {list(table.shape)}, and there are {len(names)} names")

@@ -14,9 +14,8 @@ from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour_scale import ScaleChoice, colour_scale
 from viz_transformer.plots.figures import new_axes
-from viz_transformer.plots.heads import weights_of
 from viz_transformer.plots.labels import label, label_style
-from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace, attention_of
 from viz_transformer.trace.arrays import given_sequence
 from viz_transformer.trace.times import with_times
 
@@ -60,7 +59,7 @@ def plot_heads(
     Raises:
         UserError: if the trace has no such attention or layers, or there is no such `scale`.
     """
-    weights = weights_of(trace, kind)
+    weights = attention_of(trace, kind)
     chosen: Sequence[int] = range(len(weights))
     if layers is not None:
         chosen = _chosen_layers(layers, len(weights))

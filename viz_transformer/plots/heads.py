@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from viz_transformer._text import shown
 from viz_transformer.analysis.combine import combine_heads, scale_of
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.rollout import output_rollout, rollout
@@ -15,6 +16,7 @@ from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import (
     WordAxis,
     between_words,
+    check_words,
     join_pieces,
     key_words,
     query_words,
@@ -23,7 +25,7 @@ from viz_transformer.analysis.words import (
 from viz_transformer.errors import UserError
 from viz_transformer.plots.colour_scale import ScaleChoice
 from viz_transformer.plots.matrix import Picture, draw_picture
-from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
 from viz_transformer.trace.times import with_times
 
 if TYPE_CHECKING:
@@ -42,6 +44,12 @@ class Reading:
     scale: ScaleChoice = None
     #: Which queries and which keys are shown; all if None.
     kept: tuple[Sequence[bool] | None, Sequence[bool] | None] = (None, None)
+
+    def __post_init__(self) -> None:
+        """Check the threshold, and make a number of torch's one of Python's."""
+        object.__setattr__(self, "threshold", float(self.threshold))
+        if not 0 <= self.threshold <= 1:
+            raise UserError(f"threshold={shown(self.threshold)}; give a share from 0 to 1")
 
 
 def plot_head(
@@ -73,7 +81,7 @@ def plot_head(
         threshold: weights below it are left blank, 0 to 1.
         hide_special: whether ``<sos>``, ``[CLS]`` and their like are left out.
         merge_words: whether the pieces of a word are one row and one column; needs the trace's
-            word numbers.
+            word numbers, `source_words` or `target_words`, which `capture` takes as ``words=``.
         scale: of the colours; None for 0 to 1. ``"row"``: each row up to its largest weight. ``"log"``:
             logarithmic, from the power of ten below the smallest weight (at most six below the end). A
             pair such as ``(0, 0.2)``: those limits, and what lies beyond has the colour of the end.
@@ -84,7 +92,8 @@ def plot_head(
         their shares of the largest in its row.
 
     Raises:
-        UserError: if the trace has no such attention, layer or head, or there is no such `scale`.
+        UserError: if the trace has no such attention, layer or head, or there is no such `scale`; or if words
+            are to be merged that are not known.
     """
     reading = Reading(threshold, hide_special, merge_words, scale)
     return draw_picture(picture_of([trace], kind, [(layer, head)], "head", reading), ax)
@@ -133,11 +142,14 @@ def plot_aggregate(
         UserError: if the trace has no such attention, layer or head; if there is no such `how`; or
             if there is no rollout of it.
     """
-    weights = weights_of(trace, kind)
+    weights = attention_of(trace, kind)
     layer = weights.shape[0] - 1 if layer is None else layer
     if how not in ("mean", "max", "rollout"):
         raise UserError(f"how={how!r}; choose 'mean', 'max' or 'rollout'")
-    pairs = [(int(one), int(other)) for one, other in heads] if heads is not None else []
+    given = [] if heads is None else list(heads)
+    if any(len(pair) != 2 for pair in given):
+        raise UserError(f"heads={shown(heads)}; give [layer, head] pairs: [[0, 1], [2, 3]]")
+    pairs = [(int(one), int(other)) for one, other in given]
     if how == "rollout" or not pairs:
         pairs = [(layer, head) for head in range(weights.shape[1])]
     traces = [trace] if compare is None else [trace, compare]
@@ -212,6 +224,8 @@ def picture_of(
     traces = [with_times(each) for each in traces]
     trace = traces[0]
     _check_heads(traces, kind, heads)
+    if reading.merge_words:
+        check_words(trace, kind)
     queries, keys = (
         word_axis(
             _merge_names(traces, names, kind),
@@ -262,7 +276,7 @@ def _reads(traces: Sequence[ForwardTrace], kind: str, queries: WordAxis) -> list
 
 
 def _check_heads(traces: Sequence[ForwardTrace], kind: str, heads: Sequence[tuple[int, int]]) -> None:
-    shapes = [list(weights_of(trace, kind).shape) for trace in traces]
+    shapes = [list(attention_of(trace, kind).shape) for trace in traces]
     if shapes[0] != shapes[-1]:
         raise UserError(
             f"the {kind} attention of the traces is {shapes[0]} and {shapes[1]} as [layer, head, "
@@ -277,16 +291,8 @@ def _check_heads(traces: Sequence[ForwardTrace], kind: str, heads: Sequence[tupl
                 )
 
 
-def weights_of(trace: ForwardTrace, kind: str) -> FloatArray:
-    """Return the weights of a kind, which must be there, ``[layer, head, query, key]``."""
-    weights = trace.attention(kind)
-    if weights is None:
-        raise UserError(f"this trace holds no {kind} attention; it holds {list(trace.kinds)}")
-    return weights
-
-
 def _head_weights(traces: Sequence[ForwardTrace], kind: str, layer: int, head: int) -> FloatArray:
-    first, *rest = (weights_of(trace, kind)[layer, head] for trace in traces)
+    first, *rest = (attention_of(trace, kind)[layer, head] for trace in traces)
     return first - rest[0].astype(np.float32, copy=False) if rest else first
 
 
@@ -304,7 +310,7 @@ def _merge_names(
 
 def _describe_heads(heads: Sequence[tuple[int, int]], how: str, trace: ForwardTrace, kind: str) -> str:
     """What is shown, in words, with the model's own numbers of layers and heads."""
-    n_heads = weights_of(trace, kind).shape[1]
+    n_heads = attention_of(trace, kind).shape[1]
     layers, numbers = trace.layer_numbers(kind), trace.head_numbers[:n_heads]
     heads = [(layers[layer], numbers[head]) for layer, head in heads]
     (layer, head), *others = heads

@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.font_manager import FontProperties
 
+from viz_transformer._text import code_point
 from viz_transformer.plots.fonts import has_glyph, wider_fonts
 
 _LONGEST = 24  # characters
@@ -44,11 +45,6 @@ def visible(token: str) -> str:
         code_point(char) if _is_hidden(char) and not (is_seen and _JOINING.match(char)) else char
         for char in token
     )
-
-
-def code_point(char: str) -> str:
-    """Return the name of a character that cannot be shown itself."""
-    return f"<U+{ord(char):04X}>"
 
 
 def _is_hidden(char: str) -> bool:

@@ -121,11 +121,11 @@ def _draw_cells(ax: Axes, mask: NDArray[np.bool_], may: str, may_not: str) -> No
 
 
 def plot_leaks(
-    changes: Any,
-    allowed: Any,
+    changes: Sequence[float],
+    allowed: Sequence[bool],
     queries: Sequence[str],
     *,
-    real: Any = None,
+    real: Sequence[bool] | None = None,
     change: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -148,21 +148,20 @@ def plot_leaks(
     Raises:
         UserError: if the arguments are not equally long.
     """
-    changes, allowed = np.asarray(changes, float), np.asarray(allowed, bool)
-    real = np.ones_like(allowed) if real is None else np.asarray(real, bool)
+    real = [True] * len(allowed) if real is None else real
     if not len(changes) == len(allowed) == len(real) == len(queries):
         raise UserError(
             f"there are {len(changes)} changes, {len(allowed)} of allowed, {len(real)} of real and "
             f"{len(queries)} queries; give one of each for each query"
         )
+    moved = np.asarray(changes, float)
+    leaks = np.asarray(real, bool) & ~np.asarray(allowed, bool) & (moved >= _UNMOVED)
     if ax is None:
-        figure, ax = new_axes(*_size(len(changes), 5))
-        n_leaks = int((real & ~allowed & (changes >= _UNMOVED)).sum())
-        set_alt_text(figure, f"Leak meter, {change}: {n_leaks} of {len(changes)} outputs leak.")
-    leaks = real & ~allowed & (changes >= _UNMOVED)
-    bars = ax.barh(range(len(changes)), changes, color=_MOVED, height=0.6)
-    top = max(float(changes.max()), _UNMOVED)
-    for bar, value, leak, counts in zip(bars, changes, leaks, real, strict=True):
+        figure, ax = new_axes(*_size(len(moved), 5))
+        set_alt_text(figure, f"Leak meter, {change}: {int(leaks.sum())} of {len(moved)} outputs leak.")
+    bars = ax.barh(range(len(moved)), moved, color=_MOVED, height=0.6)
+    top = max(float(moved.max()), _UNMOVED)
+    for bar, value, leak, counts in zip(bars, moved, leaks, real, strict=True):
         if leak:
             bar.set(facecolor=_LEAK, hatch="xx", edgecolor="white")
         elif not counts:
@@ -172,7 +171,7 @@ def plot_leaks(
         middle = bar.get_y() + bar.get_height() / 2
         ax.text(value + 0.02 * top, middle, words, va="center", size=9, color="k")
     ax.set_yticks(range(len(queries)), [label(word) for word in queries], **label_style(10))
-    ax.set(ylim=(len(changes) - 0.5, -0.5), xlim=(0, 1.35 * top))
+    ax.set(ylim=(len(moved) - 0.5, -0.5), xlim=(0, 1.35 * top))
     ax.set_xlabel("largest change of an output", color="0.35")
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
@@ -210,7 +209,8 @@ def plot_mask_lab(
     import matplotlib.pyplot as plt
 
     n_columns = 1 if leaks is None else 2
-    width, height = _size(*np.asarray(mask).shape[-2:])
+    mask, _ = _checked(mask, queries, keys, polarity)
+    width, height = _size(*mask.shape)
     size = (width * n_columns, height)
     figure, axes = plt.subplots(
         1, n_columns, figsize=size, squeeze=False, layout="constrained", FigureClass=TextFigure
@@ -219,7 +219,7 @@ def plot_mask_lab(
     plot_mask(mask, queries, keys, polarity=polarity, ax=axes[0, 0])
     if leaks is not None:
         plot_leaks(**leaks, queries=queries, ax=axes[0, 1])
-    set_alt_text(figure, alt_text or describe_mask(np.asarray(mask), queries))
+    set_alt_text(figure, alt_text or describe_mask(mask, queries))
     return figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 _MOST_NUMBERS = 12  # a wider matrix has no room for the weights in its cells
 _MOST_LABELS = 40  # more tokens than this on an axis, and every second, third … is named
 _MOST_STRETCH = 12  # times as many keys as queries, as of sound: then cells are no squares
-_MOST_TITLE = 44  # characters in a line
+_MOST_TITLE = 44  # characters in a line of a title
+_TITLE_LINE = 0.24  # inches
 _BARRED = "#f4f4f4"
 #: How long labels along the top are turned.
 SLANTED: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
@@ -70,27 +72,29 @@ class Picture:
 def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
     """Draw a matrix into `ax`, or into a new figure with its describe_picture text; return the axes."""
     weights, limit, note = picture.weights, picture.scale.limit, note_on_cells(picture.scale)
+    signed = picture.scale.has_signs
     colours = colour_scale(weights, picture.scale, picture.colours)
+    title = broken_title(picture.title, 1.0 + _cell(*weights.shape) * weights.shape[1])
     if ax is None:
-        figure, ax = new_axes(*_size(*weights.shape))
+        width, height = _size(*weights.shape)
+        figure, ax = new_axes(width, height + _TITLE_LINE * title.count("\n"))
         set_alt_text(figure, describe_picture(picture))
-    left_out = np.abs(weights) < _least(picture)
+    left_out = np.abs(weights) < least_shown(picture)
     values = colours.values
     image = _draw_image(ax, np.ma.masked_where(left_out, values) if left_out.any() else values, colours)
-    _hatch(ax, picture.masked)
-    title = picture.title
-    if len(title) > _MOST_TITLE:  # a narrow picture would cut it off
-        title = title.replace(" · ", "\n", 1)
+    hatch(ax, picture.masked)
     ax.set_title(title, loc="left", weight="bold")
     _label_axes(ax, picture, size=10 if max(weights.shape) <= 24 else 8)
     if max(weights.shape) <= _MOST_NUMBERS:
         for row, col in np.argwhere(~picture.masked & ~left_out):
             weight = weights[row, col]
             colour = ink_in(image, values[row, col])
-            text = fixed_number(weight, 2) if limit is None else difference_digits(weight, limit)
+            text = (
+                fixed_number(weight, 2) if limit is None else difference_digits(weight, limit, signed=signed)
+            )
             if picture.colours is not None and 0 < abs(weight) < 0.005 and not note:  # not the colour of 0
                 tiny = "<0.001" if weight > 0 else ">−0.001"
-                text = tiny if abs(weight) < 0.001 else fixed_number(weight, 3, signed=limit is not None)
+                text = tiny if abs(weight) < 0.001 else fixed_number(weight, 3, signed=signed)
             ax.text(col, row, text, ha="center", va="center", color=colour, size=9)
     colours.draw(ax, image, pad=0.03, note=note)
     return ax
@@ -114,18 +118,31 @@ def describe_picture(picture: Picture) -> str:
         meaning = colours.meaning.replace("\n", " ")
         text += f" Colours: {meaning}, from {colours.labels[0]} to {colours.labels[-1]}."
     if picture.threshold:
-        text += f" Weights below {short_number(_least(picture))} are left out."
+        text += f" Weights below {short_number(least_shown(picture))} are left out."
     return text
 
 
-def _least(picture: Picture) -> float:
-    """The size below which a weight is left blank."""
+def least_shown(picture: Picture) -> float:
+    """Return the size below which a weight is left blank."""
     return picture.threshold * (picture.scale.limit or 1)
+
+
+def broken_title(title: str, inches: float) -> str:
+    """Return a title in lines that are no wider: a narrow picture would cut it off."""
+    most = min(_MOST_TITLE, int(10.2 * inches))
+    if len(title) <= most:
+        return title
+    return "\n".join(line for part in title.split(" · ", 1) for line in textwrap.wrap(part, most))
+
+
+def _cell(n_queries: int, n_keys: int) -> float:
+    """Return the side of a cell of a new figure, in inches."""
+    return max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))
 
 
 def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
     """Return the width and height of a new figure, in inches."""
-    side = max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))  # inches a cell
+    side = _cell(n_queries, n_keys)
     least = max(1.2, min(2.4, 0.24 * n_queries))  # so that the words of a few rows do not touch
     return 2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(9.0, max(least, side * n_queries))
 
@@ -147,8 +164,8 @@ def _draw_image(ax: Axes, weights: FloatArray, colours: ColourScale) -> AxesImag
     return image
 
 
-def _hatch(ax: Axes, masked: NDArray[np.bool_]) -> None:
-    """Draw slanted lines over the masked cells: one path, however many there are."""
+def hatch(ax: Axes, masked: NDArray[np.bool_]) -> None:
+    """Draw slanted lines over the masked cells [row, column]: one path, however many there are."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 

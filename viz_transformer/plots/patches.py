@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +18,7 @@ from viz_transformer.plots.colour import COLOURS, scale_colormap
 from viz_transformer.plots.figures import add_scale, new_axes
 from viz_transformer.plots.heads import Reading, picture_of
 from viz_transformer.plots.labels import label, label_style
-from viz_transformer.plots.matrix import Picture
+from viz_transformer.plots.matrix import Picture, broken_title, hatch, least_shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from viz_transformer.trace import FloatArray, ForwardTrace
 
 _VEIL = 0.86  # how much of the picture is covered where a query does not look
+_SHADE = 0.3  # how far a picture lightens and darkens colours at most; patch_picture.js has the same
 
 
 class PatchRow(NamedTuple):
@@ -35,24 +37,35 @@ class PatchRow(NamedTuple):
         query: the row.
         place: rows and columns of the patches, and the key at which they start.
         is_patch: whether the query is a patch too.
+        name: who attends, where that is no patch.
     """
 
     picture: Picture
     query: int
     place: tuple[int, int, int]
     is_patch: bool
+    name: str
 
     @property
     def weights(self) -> FloatArray:
         """The weights of the patches, [row, column]."""
+        return self._of_patches(self.picture.weights)
+
+    @property
+    def masked(self) -> NDArray[np.bool_]:
+        """Which patches a mask closed, [row, column]."""
+        return self._of_patches(self.picture.masked)
+
+    def _of_patches(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        """Return the row of a matrix [query, key] at the patches, [row, column]."""
         rows, columns, start = self.place
-        return self.picture.weights[self.query, start : start + rows * columns].reshape(rows, columns)
+        return matrix[self.query, start : start + rows * columns].reshape(rows, columns)
 
     @property
     def words(self) -> str:
         """Who attends, how much to other tokens, and the strongest patch."""
         rows, columns, start = self.place
-        name = label(self.picture.queries[self.query])
+        name = self.name
         if self.is_patch:
             name = "patch in row {}, column {}".format(*divmod(self.query - start, columns))
         weights = self.weights
@@ -69,7 +82,8 @@ def patch_row(picture: Picture, kind: str, query: int, place: tuple[int, int, in
     """Return a row of a matrix of a kind, whose keys hold patches at a place."""
     rows, columns, start = place
     among_keys = kind != "cross" and len(picture.queries) == len(picture.keys)
-    return PatchRow(picture, query, place, among_keys and start <= query < start + rows * columns)
+    is_patch = among_keys and start <= query < start + rows * columns
+    return PatchRow(picture, query, place, is_patch, label(picture.queries[query]))
 
 
 def plot_patches(
@@ -102,11 +116,12 @@ def plot_patches(
         grid: rows and columns of patches, and if need be the key at which they start, as in `explore`;
             None takes the only picture of `trace.patches`.
         image: what the patches are cut from, as in `explore`: it is bare where the weight is largest, and
-            fades out towards 0. None shows the weights alone.
+            fades out towards 0; weights with signs it darkens and lightens. None shows the weights alone.
         how: of several queries the ``"mean"`` or the ``"sum"``.
 
     Returns:
-        The axes. Their last image holds the weights, [row, column]; the scale ends at the largest.
+        The axes. Their last image holds the weights, [row, column]; the scale ends at the largest. Patches
+        that no head gives any weight are hatched, as in `plot_head`.
 
     Raises:
         UserError: if the trace has no such attention, layer, head or query, or the grid or the image do not
@@ -116,11 +131,16 @@ def plot_patches(
     place = patches_of(trace, kind, grid)
     pixels = None if image is None else image_pixels(image)
     row = row_of_queries(picture.weights, query, how)  # [key]
-    if isinstance(query, int | np.integer):
-        return draw_patches(patch_row(picture, kind, int(query), place), pixels, ax)
-    names = ", ".join(picture.queries[each] for each in query)
-    together = replace(picture, weights=row[None], queries=[f"{how} of {len(query)} queries: {names}"])
-    return draw_patches(PatchRow(together, 0, place, is_patch=False), pixels, ax)
+    queries = np.ravel(query).tolist()
+    if len(queries) == 1:
+        return draw_patches(patch_row(picture, kind, queries[0], place), pixels, ax)
+    names = textwrap.shorten(
+        ", ".join(label(picture.queries[each]) for each in queries), 48, placeholder=" …"
+    )
+    name = f"{len(queries)} queries ({names}), {'averaged' if how == 'mean' else 'summed'}"
+    closed = np.logical_and.reduce(picture.masked[queries], keepdims=True)  # [1, key]
+    together = replace(picture, weights=row[None], masked=closed)
+    return draw_patches(PatchRow(together, 0, place, is_patch=False, name=name), pixels, ax)
 
 
 def draw_patches(shown: PatchRow, pixels: NDArray[np.uint8] | None, ax: Axes | None) -> Axes:
@@ -141,17 +161,24 @@ def draw_patches(shown: PatchRow, pixels: NDArray[np.uint8] | None, ax: Axes | N
         set_alt_text(figure, describe_patches(shown))
     extent = (-0.5, columns - 0.5, rows - 0.5, -0.5)
     colours, told = scale_colormap(scale), shown.words.replace(": ", "\n", 1)
-    is_veiled = pixels is not None and scale.limit is None
-    if pixels is not None:
-        ax.imshow(pixels, extent=extent)
-    if is_veiled:
+    blank = np.abs(weights) < least_shown(shown.picture)
+    veiled = pixels if scale.limit is None else None
+    if veiled is not None:
+        ax.imshow(veiled, extent=extent)
         colours = LinearSegmentedColormap.from_list("veil", [(1, 1, 1, _VEIL), (1, 1, 1, 0)])
         told += "\nThe picture is bare where the weight is largest."
-    opacity = 0.7 if pixels is not None and not is_veiled else None
+    elif pixels is not None:
+        ax.imshow(_shade(pixels, blank), extent=extent, zorder=0.5)  # over the weights
     most = scale.limit or float(weights.max()) or 1.0
     drawn = ax.imshow(
-        weights, cmap=colours, vmin=scale.least, vmax=most, alpha=opacity, extent=extent, interpolation="none"
+        np.ma.masked_where(blank, weights) if blank.any() else weights,
+        cmap=colours.with_extremes(bad="white"),
+        vmin=scale.least,
+        vmax=most,
+        extent=extent,
+        interpolation="none",
     )
+    hatch(ax, shown.masked)
     ax.set_aspect(shape * columns / rows)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
@@ -159,15 +186,34 @@ def draw_patches(shown: PatchRow, pixels: NDArray[np.uint8] | None, ax: Axes | N
         row, column = divmod(shown.query - start, columns)
         corner = column - 0.5, row - 0.5
         ax.add_patch(Rectangle(corner, 1, 1, fill=False, ec=COLOURS["accent"], lw=2, clip_on=False))
-    ax.set_title(shown.picture.title, loc="left", weight="bold")
+    ax.set_title(broken_title(shown.picture.title, 4.2), loc="left", weight="bold")
     ax.set_xlabel(told, loc="left", **label_style(9))
     add_scale(ax, drawn, scale.meaning)
-    if is_veiled and drawn.colorbar is not None:
+    if veiled is not None and drawn.colorbar is not None:
         drawn.colorbar.ax.set_facecolor("0.3")  # stands for the bare picture
     return ax
+
+
+def _shade(pixels: NDArray[np.uint8], blank: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return a picture to lie over colours, [height, width, 4].
+
+    It darkens and lightens them and leaves their hue: it is clear where the picture is medium grey, and
+    where a patch is `blank`, bool [row, column].
+    """
+    light = pixels @ np.array([0.299, 0.587, 0.114]) / 127.5 - 1  # [height, width], -1 to 1
+    down, across = (
+        np.arange(size) * n // size for size, n in zip(light.shape, blank.shape, strict=True)
+    )  # the patch of each line and column of pixels
+    alpha = np.where(blank[np.ix_(down, across)], 0, _SHADE * np.abs(light))
+    return np.dstack([*[light > 0] * 3, alpha])
 
 
 def describe_patches(shown: PatchRow) -> str:
     """Return the row in words, for those who cannot see it."""
     rows, columns, _ = shown.place
-    return f"{shown.picture.what}, over {rows} by {columns} patches of a picture. {shown.words}."
+    text = f"{shown.picture.what}, over {rows} by {columns} patches of a picture. {shown.words}."
+    if shown.masked.any():
+        text += f" {int(shown.masked.sum())} patches are hatched: no head gives them any weight."
+    if shown.picture.threshold:
+        text += f" Weights below {short_number(least_shown(shown.picture))} are left out."
+    return text

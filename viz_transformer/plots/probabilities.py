@@ -6,10 +6,12 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from viz_transformer._text import given_heading
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
 from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.labels import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +33,7 @@ def plot_probabilities(probabilities: Mapping[str, float], title: str = "", ax: 
     Raises:
         UserError: if there is none, or one is not between 0 and 1.
     """
+    title = given_heading(title)
     if not probabilities:
         raise UserError("plot_probabilities was given no probability; give {'name': 0.5, …}")
     for name, each in probabilities.items():
@@ -44,7 +47,7 @@ def plot_probabilities(probabilities: Mapping[str, float], title: str = "", ax: 
     ax.barh(rows, list(probabilities.values()), 0.66, color=COLOURS["score"])
     for row, each in zip(rows, probabilities.values(), strict=True):
         ax.text(each + 0.01, row, f"{each:.3f}", va="center", size=9)
-    names = [textwrap.shorten(name, _LONGEST_NAME, placeholder="…") for name in probabilities]
+    names = [visible(textwrap.shorten(name, _LONGEST_NAME, placeholder="…")) for name in probabilities]
     ax.set_yticks(rows, names, parse_math=False)
     ax.set(xlim=(0, 1.08), ylim=(len(probabilities) - 0.5, -0.5), xticks=[0, 0.25, 0.5, 0.75, 1])
     ax.tick_params(axis="y", length=0)

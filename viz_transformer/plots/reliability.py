@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer._numbers import short_number
+from viz_transformer._text import given_heading
 from viz_transformer.analysis.calibration import Reliability, reliability
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
@@ -57,6 +58,7 @@ def plot_reliability(
     """
     import matplotlib.pyplot as plt
 
+    title = given_heading(title)
     bins = reliability(predicted, happened, expected=expected, weights=weights, n_bins=n_bins)
     figure, (diagram, counts) = plt.subplots(
         2,

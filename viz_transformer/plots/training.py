@@ -13,10 +13,9 @@ from viz_transformer.analysis.learning import entropy_share_over_training, most_
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, weight_colormap
-from viz_transformer.plots.heads import weights_of
 from viz_transformer.plots.labels import label, label_font, label_style, visible
 from viz_transformer.plots.text_in_files import TextFigure
-from viz_transformer.trace import KINDS, TASKS, Snapshot, TrainingTrace
+from viz_transformer.trace import KINDS, TASKS, Snapshot, TrainingTrace, attention_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +140,7 @@ class _Selection:
                 f"sentence={sentence}, but the training was watched on {len(run.sources)}; "
                 f"choose 0 to {len(run.sources) - 1}"
             )
-        shape = weights_of(run.moments[0].traces[sentence], kind).shape
+        shape = attention_of(run.moments[0].traces[sentence], kind).shape
         layer, head = place = [
             sharpest if given is None else given
             for given, sharpest in zip(chosen, most_sharpened(run, sentence, kind), strict=True)
@@ -240,7 +239,7 @@ def _draw_strip(
         zip(figure.subplots(1, len(shown), squeeze=False).flat, shown, strict=True)
     ):
         moment = selected.run.moments[index]
-        weights = weights_of(moment.traces[sentence], kind)[selected.layer, selected.head]
+        weights = attention_of(moment.traces[sentence], kind)[selected.layer, selected.head]
         ax.imshow(weights, cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
         mark: dict[str, Any] = {"color": _MARK, "weight": "bold"} if index == selected.index else {}
         share = "" if np.isnan(selected.entropies[index]) else f" · {selected.entropies[index]:.2f}"

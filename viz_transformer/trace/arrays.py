@@ -14,6 +14,10 @@ from viz_transformer.errors import UserError
 
 #: 4 GiB as float32. Views of an array can have more elements than any memory, and are not copied.
 MOST_ELEMENTS = 2**30
+#: No array of a trace has so many axes.
+_MOST_NESTED = 10
+#: What numpy takes, apart from what has a shape.
+_PLAIN = (list, tuple, range, int, float, complex, memoryview, bytearray)
 #: What was handed over and is still alive, by `id`.
 _handed_over: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
@@ -21,11 +25,14 @@ _handed_over: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 def given_array(value: Any, name: str) -> NDArray[Any]:
     """Return what was given as an array of numbers or truth values, not copied where that can be helped.
 
-    A tensor is detached, whatever device it is on, and bfloat16, which numpy does not have, becomes float32.
+    A tensor is detached, whatever device it is on, and a type that numpy does not have (bfloat16, float8,
+    quantised) becomes float32.
 
     Raises:
-        UserError: if it holds something else, or more than 2^30 numbers.
+        UserError: if it holds something else, more than 2^30 numbers, or entries that are masked.
     """
+    if not _may_be_array(value):
+        raise _no_numbers(value, name)
     try:
         size = math.prod(getattr(value, "shape", ()))
         if size > MOST_ELEMENTS:
@@ -34,17 +41,36 @@ def given_array(value: Any, name: str) -> NDArray[Any]:
                 "shown; give fewer layers, heads or tokens"
             )
         if hasattr(value, "detach"):
-            value = value.detach().cpu()
-            value = value.float() if str(value.dtype) == "torch.bfloat16" else value
-            value = value.numpy()
+            value = _of_tensor(value.detach().cpu())
         array = np.asarray(value)
     except UserError:
         raise
     except Exception as error:  # a type may do anything when it is to be an array
         raise _no_numbers(value, name) from error
+    if array.dtype.kind == "c":
+        raise UserError(f"{name} holds complex numbers; give their sizes, abs(weights), or weights.real")
     if array.dtype.kind not in "biuf":
         raise _no_numbers(value, name)
+    if np.ma.is_masked(value):
+        raise UserError(f"{name} is a masked array; say what its hidden entries are: array.filled(0)")
     return array
+
+
+def _of_tensor(tensor: Any) -> NDArray[Any]:
+    """Return a tensor's numbers."""
+    if tensor.is_quantized:
+        tensor = tensor.dequantize()
+    has_type = not tensor.is_floating_point() or hasattr(np, str(tensor.dtype).removeprefix("torch."))
+    return (tensor if has_type else tensor.float()).resolve_neg().numpy()
+
+
+def _may_be_array(value: Any) -> bool:
+    """Tell what numpy can take as an array from what has no end, such as a list that holds itself."""
+    for _ in range(_MOST_NESTED):
+        if not isinstance(value, list | tuple) or not value:
+            return hasattr(value, "shape") or isinstance(value, _PLAIN)
+        value = value[0]
+    return False
 
 
 def hand_over(array: NDArray[Any]) -> NDArray[Any]:

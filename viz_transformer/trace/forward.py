@@ -42,7 +42,8 @@ class ForwardTrace:
             reads ``target_tokens[i]`` and writes ``output_tokens[i]``: a query of the decoder
             is named by the word that it writes.
         source_words: the number of the word that each source token is a piece of, or None for a
-            special token; views merge pieces by it. None where nobody counted words.
+            special token; views merge pieces by it. Pieces of a word are neighbours, and behind a None the
+            numbers may begin again, for a pair's second text. None where nobody counted words.
         target_words: the same for the target tokens.
         source_segments: of a pair of sentences that was read as one text, which one each source token
             belongs to, 0 or 1, as BERT's ``token_type_ids``; None for one sentence.
@@ -208,6 +209,17 @@ class ForwardTrace:
                 f"{name}={shown(words)} does not fit; give each of the {length} tokens the number "
                 "of its word (0, 1, 2 …), or None where it belongs to no word"
             )
+        begun: set[int] = set()
+        for place, word in enumerate(words):
+            if word is None:
+                begun.clear()  # what follows is the second text of a pair, whose words may be counted from 0
+            elif word in begun and word != words[place - 1]:
+                raise UserError(
+                    f"{name}={shown(words)} goes back to word {word} at position {place}, and the pieces "
+                    "of a word are neighbours; give each word a number of its own, as in [0, 1, 1, 2]"
+                )
+            else:
+                begun.add(word)
         object.__setattr__(self, name, words)
 
     def _set_segments(self, name: str, length: int) -> None:
@@ -370,7 +382,7 @@ def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:
 
 
 def shares_of(trace: ForwardTrace, kind: str) -> FloatArray:
-    """Return the weights of a kind, as `attention_of`, where each row of them is shares of a whole.
+    """Return what `attention_of` does, where each row of it is shares of a whole.
 
     >>> import viz_transformer as vt
     >>> from viz_transformer.trace import shares_of
@@ -379,11 +391,11 @@ def shares_of(trace: ForwardTrace, kind: str) -> FloatArray:
     (2, 4, 5, 5)
 
     Args:
-        trace: the trace.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        trace: as there.
+        kind: as there.
 
     Raises:
-        UserError: also if they are not normalised.
+        UserError: as there, and if the weights are not normalised.
     """
     if not trace.normalised:
         raise UserError(

@@ -83,7 +83,8 @@ def capture(
         target_tokens: labels of what the decoder reads.
         words: the number of the word that each token is a piece of, or None, such as
             ``encoding.word_ids()`` of words that were given one by one; of the source where there is
-            one. None leaves the words that the tokenizer knows, or its marks.
+            one. The pieces of a word are neighbours. None leaves the words that the tokenizer knows, or its
+            marks.
         batch_index: which sentence, where there are several.
         generate: whether a Hugging Face model writes first; it then reads what it wrote once more,
             and `output_tokens` tells what each position wrote (in a prompt: what follows).

@@ -9,6 +9,7 @@ import numpy as np
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
+from viz_transformer.trace.arrays import given_array
 from viz_transformer.tracing.assemble import RawAttention
 from viz_transformer.tracing.joined_steps import are_steps, join_steps
 from viz_transformer.tracing.labels import Labels, TokenLabels
@@ -89,22 +90,26 @@ def _n_positions(layers: Sequence[Any]) -> tuple[int, int]:
     return (shape[-2], shape[-1]) if len(shape) > 1 else (0, 0)
 
 
+def _is_kept(layer: Any) -> bool:
+    """Whether a layer is taken as it is: none, or a tensor, of which only what is kept is moved."""
+    return layer is None or hasattr(layer, "detach")
+
+
 def _as_layers(weights: Any, kind: str) -> list[Any]:
     if isinstance(weights, list | tuple):
         nested = weights and isinstance(weights[0], list | tuple) and len(weights[0])
         if not (nested and hasattr(weights[0][0], "shape")):  # nested lists of numbers
-            return list(weights)
+            return [each if _is_kept(each) else given_array(each, "a layer") for each in weights]
         if len(weights[0][0]) > 1:
             raise UserError(
                 f"these are the steps of generate, of {len(weights[0][0])} texts or beams, and do not say "
                 "which row continues which; give all that generate returned: vt.capture(output, ...)"
             )
         return list(join_steps(weights, kind))
-    try:
-        array = as_array(weights)
-    except (TypeError, ValueError) as error:
+    if not hasattr(weights, "shape"):
         raise UserError(
             f"a {type(weights).__name__} is neither a torch module nor attention weights; give a "
             "model with its input, or arrays [layer, head, query, key] with tokens=[...]"
-        ) from error
+        )
+    array = as_array(weights)
     return [array] if array.ndim < 4 else list(array)

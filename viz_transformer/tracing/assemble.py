@@ -274,10 +274,11 @@ def _is_causal(layer: FloatArray) -> bool:
     """Return whether no query of a layer [head, query, key] sees a later key.
 
     Padding on the left may attend to nothing, and many models give such a row equal weight
-    everywhere: equal rows at the beginning tell nothing, unless all rows are.
+    everywhere, or in all of a prompt: equal rows at the beginning tell nothing, unless all rows are.
     """
     ahead = np.triu(layer, k=1).any(axis=-1)  # [head, query]
-    equal = np.logical_and.accumulate((layer == layer[..., :1]).all(axis=-1), axis=-1)  # [head, query]
+    is_equal = ((layer == layer[..., :1]) | (layer == 0)).all(axis=-1)  # [head, query]
+    equal = np.logical_and.accumulate(is_equal, axis=-1)
     return not (ahead & (~equal | equal.all())).any()
 
 
@@ -452,15 +453,16 @@ def _check_rows(
 
     Of rows that are not normalised only a NaN or an infinity is refused.
     """
-    sums = layer.sum(axis=-1, dtype=np.float32)  # [head, query]
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        sums = layer.sum(axis=-1, dtype=np.float32)  # [head, query]
     if not (np.isfinite(sums).all() or selection.normalised or selection.dtype == "float32"):
         raise UserError(
             f"{name}) holds NaN, infinity or more than float16 does, up to 65,504; leave out dtype="
         )
     if not np.isfinite(sums).all():
         raise UserError(
-            f"{name}) holds NaN or infinity; check the model's input and masks: a "
-            "query that may attend to nothing makes them in many models"
+            f"{name}) holds NaN, infinity or more than float32 does, up to 3.4e38; check the model's input "
+            "and masks: a query that may attend to nothing makes NaN in many models"
         )
     if not selection.normalised:
         return

@@ -185,6 +185,11 @@ def _with_batch(call: AttentionCall, n_sentences: Sequence[int], group: int | No
         groups = weights.flatten(1, -4)  # [batch, group, head, query, key]
     elif len(weights) in n_sentences or len(weights) % n_sentences[0]:
         return weights
+    elif n_sentences[0] > 1:
+        raise UserError(
+            f"a layer attends inside {len(weights)} groups of {n_sentences[0]} sentences together, and it is "
+            "open whose each is; give the model one sentence at a time"
+        )
     else:
         groups = weights.unflatten(0, (n_sentences[0], -1))  # [batch, group, head, query, key]
     n_groups, n_keys = groups.shape[1], groups.shape[-1]

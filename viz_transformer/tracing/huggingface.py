@@ -86,9 +86,10 @@ def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention
         source = source.with_segments(None if type_ids is None else type_ids[0].tolist(), inputs.encoding)
     if generate:
         if (labels.target if has_both else labels.only) is not None:
+            instead = "give its ids too (decoder_input_ids=)" if has_both else "leave out generate="
             raise UserError(
-                "the target's labels were given, but the model writes the target itself; give its "
-                "ids too (decoder_input_ids=), or leave its labels to tokenizer="
+                "labels were given, but the model writes the text itself; leave them to tokenizer=, or "
+                f"{instead}"
             )
         written = write(model, named, tokenizer, inputs.max_new_tokens, has_both)
         named = reading_inputs(named, written, has_both, used_by(model))
@@ -328,6 +329,12 @@ def _check_windows(model: Any, layers: Mapping[str, Sequence[Any]]) -> None:
     for of_kind in layers.values():
         for weights in of_kind:
             shape = getattr(weights, "shape", (1, 1, 1, 1))
+            if (len(shape) != 4 or shape[0] > 1) and hasattr(model, "encoder") and hasattr(model, "decoder"):
+                raise UserError(
+                    f"{type(model).__name__} returns {list(shape)} as a layer's attentions, windows of a "
+                    "picture; capture its parts: vt.capture(model.encoder, ..., layers=[...]), or "
+                    "vt.capture(model.decoder, ...) with encoder_hidden_states="
+                )
             if len(shape) != 4 or shape[0] > 1:
                 raise UserError(
                     f"{type(model).__name__} returns {list(shape)} as a layer's attentions, and a trace "
@@ -364,6 +371,13 @@ def one_sentence(named: Mapping[str, Any], batch_index: int | None) -> dict[str,
     batched = [value for value in named.values() if isinstance(value, Tensor) and value.ndim > 1]
     n_sentences = len(named.get("input_ids", batched[0] if batched else [0]))
     index = sentence_index(n_sentences, batch_index)
+
+    apart = [name for name in sorted(_NUMBERED & named.keys()) if len(named[name]) != n_sentences > 1]
+    if apart:
+        raise UserError(
+            f"{apart[0]}= holds {len(named[apart[0]])} rows for {n_sentences} texts, which does not tell "
+            "whose each is; give one text with its own pictures"
+        )
 
     def row(value: Any) -> Any:
         has_rows = isinstance(value, Tensor) and value.ndim > 1 and len(value) == n_sentences

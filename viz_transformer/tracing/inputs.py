@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from viz_transformer import model as models
 from viz_transformer._bounds import NEW_TOKENS, at_most
+from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.labels import Labels, encode
 from viz_transformer.tracing.selection import Selection, sentence_index
@@ -116,11 +117,11 @@ def parse_inputs(
     text, second, inputs, batch_index = _text_of(inputs, batch_index)
     if text is not None and tokenizer is None and not is_hooked(model):
         raise UserError(
-            f"the text {text!r:.40} came without a tokenizer; give tokenizer=, or input_ids= and tokens="
+            f"the text {shown(text)} came without a tokenizer; give tokenizer=, or input_ids= and tokens="
         )
     parameters = forward_parameters(model)
     if not isinstance(max_new_tokens, int) or max_new_tokens < 1:
-        raise UserError(f"max_new_tokens={max_new_tokens!r:.40} must be a whole number of at least 1")
+        raise UserError(f"max_new_tokens={shown(max_new_tokens)} must be a whole number of at least 1")
     at_most("max_new_tokens", max_new_tokens, NEW_TOKENS)
     if second is not None:
         _check_pair(model, parameters, text, second, tokenizer)
@@ -148,7 +149,7 @@ def _check_pair(
     model: nn.Module, parameters: Mapping[str, Any], text: str | None, second: str, tokenizer: Any
 ) -> None:
     """Raise a UserError for two texts that are no pair of sentences to a model."""
-    given = f"two texts came, {text!r:.30} and {second!r:.30}"
+    given = f"two texts came, {shown(text)} and {shown(second)}"
     if tokenizer is None:
         raise UserError(f"{given}, and only a tokenizer joins them to a pair; give tokenizer=")
     if "decoder_input_ids" in parameters:
@@ -167,7 +168,7 @@ def _encode(
         return hooked_encoding(model, text, named)
     encoding = encode(tokenizer, text, second)
     if not encoding["input_ids"].shape[-1]:
-        raise UserError(f"the text {text!r:.40} has no token; give some words")
+        raise UserError(f"the text {shown(text)} has no token; give some words")
     return encoding
 
 
@@ -218,7 +219,7 @@ def as_ids(model: nn.Module, ids: Any) -> Tensor:
         tensor = torch.as_tensor(ids, device=device)
     except (TypeError, ValueError, RuntimeError) as error:
         raise UserError(
-            f"{ids!r:.60} are no token ids; give whole numbers, [position], or a text and tokenizer="
+            f"{shown(ids)} are no token ids; give whole numbers, [position], or a text and tokenizer="
         ) from error
     return tensor if tensor.ndim > 1 else tensor[None]
 
@@ -246,6 +247,8 @@ def _check_names(
     """Raise a UserError for an input that neither `capture` nor the model knows."""
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     for name in named.keys() - parameters.keys():
+        if hasattr(getattr(model, "generation_config", None), name):
+            continue  # it tells `generate` how to write, such as min_new_tokens=
         # A model that takes any name would silently ignore a misspelt one of ours.
         choices, cutoff = (known, 0.8) if takes_any else ([*known, *parameters], 0.6)
         near = difflib.get_close_matches(name, choices, n=1, cutoff=cutoff)

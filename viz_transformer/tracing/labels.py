@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._text import given_texts, shown
 from viz_transformer.errors import UserError
 from viz_transformer.trace.byte_level import shown_tokens
 
@@ -127,16 +128,9 @@ def _token_labels(name: str, tokens: Sequence[str] | None) -> TokenLabels | None
     """Return the labels given as the argument `name`.
 
     Raises:
-        UserError: if they are one string, or not strings.
+        UserError: if they are one string, not strings, or in no order.
     """
-    if tokens is None:
-        return None
-    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
-        raise UserError(
-            f"{name}={tokens!r:.60} must be a sequence of strings, one per position; for a "
-            "sentence, give its tokens: sentence.split()"
-        )
-    return TokenLabels(tokens=tuple(tokens))
+    return None if tokens is None else TokenLabels(tokens=given_texts(tokens, name))
 
 
 def encode(tokenizer: Any, text: str, second: str | None = None) -> Mapping[str, Any]:
@@ -147,7 +141,7 @@ def encode(tokenizer: Any, text: str, second: str | None = None) -> Mapping[str,
     """
     if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
         raise UserError(
-            f"tokenizer={tokenizer!r:.60} is not one of Hugging Face's; encode the text with it "
+            f"tokenizer={shown(tokenizer)} is not one of Hugging Face's; encode the text with it "
             "yourself, and give input_ids=[...] and tokens=[...]"
         )
     texts = [text] if second is None else [text, second]
@@ -177,7 +171,8 @@ def _words_of_text(tokens: Sequence[str], encoding: Any) -> Words | None:
 
     A tokenizer that does not split a text before it looks for tokens (Llama 2, Gemma) counts all of
     it as one word, spaces included. Words that somebody gave one by one may hold spaces: there each
-    word's characters are counted from 0.
+    word's characters are counted from 0. The second text of a pair counts on, since not every tokenizer
+    puts a special token between two texts.
     """
     if encoding is None or not getattr(encoding, "is_fast", False):
         return None
@@ -187,7 +182,12 @@ def _words_of_text(tokens: Sequence[str], encoding: Any) -> Words | None:
         word is not None and word == words[i] and _begins_with_space(tokens[i], tokens[i + 1])
         for i, word in enumerate(words[1:])
     )
-    return None if holds_space and not given else words
+    if holds_space and not given:
+        return None
+    places = list(zip(encoding.sequence_ids(0), words, strict=True))  # (text, word in it) of each token
+    in_order = dict.fromkeys(place for place in places if place[1] is not None)
+    numbers = {place: number for number, place in enumerate(in_order)}
+    return tuple(map(numbers.get, places))
 
 
 #: What tokenizers write for a space: SentencePiece, byte-level ones, those of characters.

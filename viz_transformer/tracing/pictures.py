@@ -1,7 +1,7 @@
 """Where the patches of pictures stand among the positions that a Hugging Face model reads.
 
-Of a model that reads pictures alone, a corner of the picture is changed to see which position changes
-with it. Of one that reads text too, its ids have a place for each patch.
+Of a model that reads pictures alone, the patches are changed to see which position changes with each. Of
+one that reads text too, its ids have a place for each patch.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from viz_transformer.trace import Patches
@@ -25,7 +26,7 @@ def find_pictures(
 ) -> Patches | None:
     """Return where the patches of each picture, or frame, are; None if that is not known.
 
-    An empty tuple says that the model reads them in another order than that of rows.
+    An empty tuple says that the model reads them in another order than that of rows, or only some of them.
 
     Args:
         model: of Hugging Face's.
@@ -46,9 +47,18 @@ def find_pictures(
     pixels, size = named.get("pixel_values"), _patch_size(getattr(model.config, "encoder", model.config))
     if not isinstance(pixels, Tensor) or size is None or pixels.ndim not in (4, 5):
         return None
-    place = type(model), model.config.to_json_string(), tuple(pixels.shape)
+    tubelet = getattr(model.config, "tubelet_size", 1)  # frames, or frames, rows and columns
+    n_joined = tubelet if isinstance(tubelet, int) else tubelet[0]
+    others = {
+        name: value
+        for name, value in named.items()
+        if name != "pixel_values" and not name.startswith("decoder_")
+    }
+    if any(isinstance(value, Tensor) for value in others.values()):  # a mask, which may leave patches out
+        return _by_change(named, pixels, size, n_joined, embed)
+    place = type(model), model.config.to_json_string(), tuple(pixels.shape), repr(others)
     if place not in _found:
-        _found[place] = _by_change(named, pixels, size, embed)
+        _found[place] = _by_change(named, pixels, size, n_joined, embed)
     return _found[place]
 
 
@@ -56,27 +66,58 @@ def _by_change(
     named: Mapping[str, Any],
     pixels: Tensor,
     size: tuple[int, int],
+    n_joined: int,
     embed: Callable[[Mapping[str, Any]], Tensor | None],
 ) -> Patches | None:
-    """Return the patches between the positions of a picture's first and last patch."""
+    """Return where each patch is read, seen by changing half of all patches at a time.
+
+    Patch i, counted from 1, is changed in the run of each digit 1 in the binary number i: the runs in which a
+    position changes spell the number of its patch.
+
+    Args:
+        named: the inputs.
+        pixels: [1, (frame,) channel, row, column].
+        size: of a patch, in pixels.
+        n_joined: how many frames are read as one.
+        embed: see `find_pictures`.
+    """
     height, width = size
-    first, last = pixels.clone(), pixels.clone()  # [1, (frame,) channel, row, column]
-    frames = (0, -1) if pixels.ndim == 5 else (slice(None), slice(None))
     rows, columns = pixels.shape[-2] // height, pixels.shape[-1] // width
-    first[:, frames[0], ..., :height, :width] += 1
-    last[:, frames[1], ..., (rows - 1) * height : rows * height, (columns - 1) * width : columns * width] += 1
-    before, *after = (embed({**named, "pixel_values": each}) for each in (pixels, first, last))
-    changed: list[list[int]] = []
-    for states in after:
-        if states is None or before is None or states.shape != before.shape:
+    n_frames = pixels.shape[1] // n_joined if pixels.ndim == 5 else 1
+    before = embed(named)
+    if before is None or before.ndim != 2 or not rows * columns * n_frames:
+        return None
+    numbers = torch.arange(1, n_frames * rows * columns + 1).view(n_frames, rows, columns)
+    # [frame, row, column] of pixels
+    of_pixels = numbers.repeat_interleave(height, dim=1).repeat_interleave(width, dim=2)
+    of_pixels = of_pixels.repeat_interleave(n_joined, dim=0) if pixels.ndim == 5 else of_pixels
+    found = torch.zeros(len(before), dtype=torch.long)  # [position]
+    for digit in range(int(numbers.max()).bit_length()):
+        changed = pixels.clone()
+        part = changed[..., : rows * height, : columns * width]
+        part = part[:, : len(of_pixels)] if pixels.ndim == 5 else part
+        is_one = (of_pixels >> digit & 1).to(pixels)
+        part += is_one[None, :, None] if pixels.ndim == 5 else is_one
+        states = embed({**named, "pixel_values": changed})
+        if states is None or states.shape != before.shape:
             return None
-        changed.append((states != before).any(dim=-1).nonzero()[:, 0].tolist())
-    if [len(each) for each in changed] != [1, 1]:
+        found += (states != before).any(dim=-1).cpu().long() << digit
+    return _in_rows(found.tolist(), n_frames, rows, columns)
+
+
+def _in_rows(found: Sequence[int], n_frames: int, rows: int, columns: int) -> Patches | None:
+    """Return the pictures of which each position reads the patch of this number; 0 is none.
+
+    Returns:
+        An empty tuple if patches are read in another order or only in part, None if a position reads several.
+    """
+    n_patches = n_frames * rows * columns
+    read = [number for number in found if number]
+    if not read or max(read) > n_patches or len(set(read)) < len(read):
         return None
-    (start,), (end,) = changed
-    n_frames, rest = divmod(end - start + 1, rows * columns)
-    if n_frames < 1 or rest:
-        return None
+    start = found.index(read[0])
+    if read != list(range(1, n_patches + 1)) or found[start : start + n_patches] != read:
+        return ()
     return tuple((rows, columns, start + frame * rows * columns) for frame in range(n_frames))
 
 
@@ -116,6 +157,9 @@ def _grids(config: Any, named: Mapping[str, Any], which: str, n_positions: int) 
     pixels, size = named.get("pixel_values"), _patch_size(config)
     if not isinstance(pixels, Tensor) or size is None or pixels.ndim < 4 or which != "image":
         return ()
+    own_sizes = named.get("image_sizes")  # of pictures that are padded to one size, as Pixtral reads them
+    if own_sizes is not None:
+        return [(height // size[0], width // size[1]) for height, width in own_sizes.tolist()]
     n_pictures = pixels.shape[:-3].numel()
     rows, columns = pixels.shape[-2] // size[0], pixels.shape[-1] // size[1]
     for side in range(1, min(rows, columns) + 1):  # so many patches a side are joined

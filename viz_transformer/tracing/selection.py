@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._bounds import LAYERS
+from viz_transformer._text import shown
 from viz_transformer.errors import UserError
+from viz_transformer.trace.arrays import given_array
 
 _DTYPES = ("float32", "float16")
 #: How far a row may be from a sum of 1: bfloat16 rounds each weight by up to 0.4%.
@@ -77,17 +81,18 @@ def parse_selection(layers: Any, heads: Any, dtype: Any, run: Any, group: Any, n
     """Check what `capture` was told to keep.
 
     Raises:
-        UserError: if one of them is no number, `dtype` is not one that a trace holds, or `normalised` is
-            neither True nor False.
+        UserError: if a number is not whole or is below 0, `dtype` is not one that a trace holds, or
+            `normalised` is neither True nor False.
     """
-    name = str(getattr(dtype, "__name__", dtype)).removeprefix("torch.")
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", shown(dtype))
+    name = name.removeprefix("torch.")
     if name not in _DTYPES:
-        raise UserError(f"dtype={dtype!r} is not one that a trace holds; choose 'float32' or 'float16'")
+        raise UserError(f"dtype={shown(dtype)} is not one that a trace holds; choose 'float32' or 'float16'")
     for which, number in (("run", run), ("group", group)):
         if number is not None and (type(number) is not int or number < 0):
-            raise UserError(f"{which}={number!r:.60} is no number; runs and groups are counted from 0")
+            raise UserError(f"{which}={shown(number)}; give a whole number: {which}=0 is the first {which}")
     if not isinstance(normalised, bool):
-        raise UserError(f"normalised={normalised!r:.60}; give True, or False for weights that are no shares")
+        raise UserError(f"normalised={shown(normalised)}; give True, or False for weights that are no shares")
     numbers = {"layers": _numbers("layers", layers), "heads": _numbers("heads", heads)}
     return Selection(**numbers, dtype=name, run=run, group=group, normalised=normalised)
 
@@ -95,11 +100,12 @@ def parse_selection(layers: Any, heads: Any, dtype: Any, run: Any, group: Any, n
 def _numbers(name: str, given: Any) -> tuple[int, ...] | None:
     if given is None:
         return None
-    numbers: Sequence[Any] = () if isinstance(given, str | int) or not np.iterable(given) else list(given)
+    several = np.iterable(given) and not isinstance(given, str)
+    numbers: Sequence[Any] = list(islice(given, LAYERS.most + 1)) if several else ()
     whole = all(isinstance(each, int | np.integer) and not isinstance(each, bool) for each in numbers)
-    if not numbers or not whole or min(numbers) < 0:
+    if not 0 < len(numbers) <= LAYERS.most or not whole or min(numbers) < 0:
         raise UserError(
-            f"{name}={given!r:.60} does not choose {name}; give a list of their numbers, counted "
+            f"{name}={shown(given)} does not choose {name}; give a list of their numbers, counted "
             f"from 0: {name}=[0, 1]"
         )
     return tuple(sorted({int(each) for each in numbers}))
@@ -125,10 +131,12 @@ def sentence_index(n_sentences: int, batch_index: int | None) -> int:
 
 
 def as_array(weights: Any, dtype: str = "float32") -> NDArray[Any]:
-    """Turn a tensor of any number type, or an array, into an array of `dtype`."""
-    if hasattr(weights, "detach"):
-        weights = weights.detach()
-        # numpy has no bfloat16.
-        weights = (weights.half() if dtype == "float16" else weights.float()).cpu().numpy()
+    """Turn a tensor of any number type, or an array, into an array of `dtype`.
+
+    Raises:
+        UserError: if it holds no numbers, or more than a trace does.
+    """
+    if dtype == "float16" and hasattr(weights, "half"):
+        weights = weights.half()  # on its own device
     with np.errstate(over="ignore"):  # what becomes infinite is refused
-        return np.asarray(weights, dtype=dtype)
+        return np.asarray(given_array(weights, "a layer"), dtype=dtype)

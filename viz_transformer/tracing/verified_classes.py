@@ -17,18 +17,22 @@ _OWN = ("transformers.", "torch.")
 
 
 def is_verified(model: Any) -> bool:
-    """Return whether a model is of a verified class, and is run as its library wrote it.
-
-    It is not where somebody changed a part of it: by a class of their own, a hook, another forward or
-    another function for attention.
-    """
+    """Return whether a model is of a verified class, all of whose parts and functions are the library's."""
     kernel = getattr(model.config, "_attn_implementation", None)
     base = type(getattr(model, "base_model", model))
     return (
         base.__module__.startswith("transformers.")
         and base.__name__ in verified_classes()
         and kernel in (None, "eager", "sdpa")
-        and all(map(_is_as_written, model.modules()))
+        and all(type(part).__module__.startswith(_OWN) for part in model.modules())
+        and all(type(part).forward.__module__.startswith(_OWN) for part in model.modules())
+    )
+
+
+def is_as_its_class(model: Any) -> bool:
+    """Return whether no part of a model has a hook, or a forward that others of its class do not have."""
+    return not any(
+        "forward" in vars(part) or part._forward_hooks or part._forward_pre_hooks for part in model.modules()
     )
 
 
@@ -37,14 +41,3 @@ def verified_classes() -> frozenset[str]:
     """Return the names of the verified classes of the installed transformers; none of another version."""
     table = json.loads(LISTED.read_text(encoding="utf-8"))
     return frozenset(table["classes"] if table["transformers"] == version("transformers") else ())
-
-
-def _is_as_written(part: Any) -> bool:
-    kind = type(part)
-    return (
-        kind.__module__.startswith(_OWN)
-        and kind.forward.__module__.startswith(_OWN)
-        and "forward" not in vars(part)
-        and not part._forward_hooks
-        and not part._forward_pre_hooks
-    )

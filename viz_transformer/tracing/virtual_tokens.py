@@ -17,12 +17,24 @@ import numpy as np
 import torch.nn.functional as F
 from torch import nn
 
+from viz_transformer.errors import UserError
 from viz_transformer.tracing.labels import Labels, TokenLabels
 
 
 def count_virtual_tokens(model: nn.Module) -> int:
-    """Return how many virtual tokens PEFT puts before what a model reads."""
-    return getattr(getattr(model, "active_peft_config", None), "num_virtual_tokens", None) or 0
+    """Return how many virtual tokens PEFT puts before what a model reads.
+
+    Raises:
+        UserError: if an encoder–decoder has some: they stand before one of the two texts alone.
+    """
+    count = getattr(getattr(model, "active_peft_config", None), "num_virtual_tokens", None) or 0
+    if count and getattr(model.config, "is_encoder_decoder", False):
+        raise UserError(
+            f"{type(model).__name__} puts {count} virtual tokens into an encoder–decoder, where they are not "
+            "captured; give weights that it returned with output_attentions=True, of one kind: "
+            "vt.capture(output.encoder_attentions, tokens=[...])"
+        )
+    return count
 
 
 def with_zero_rows(layers: Sequence[Any], n_virtual: int) -> list[Any]:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 
 #: What tells a model of TransformerLens how to read a text.
@@ -60,7 +61,7 @@ def hooked_encoding(model: Any, text: str, named: Mapping[str, Any]) -> dict[str
     """
     if getattr(model, "tokenizer", None) is None:
         raise UserError(
-            f"the text {text!r:.40} came without a tokenizer, and this {type(model).__name__} has none; "
+            f"the text {shown(text)} came without a tokenizer, and this {type(model).__name__} has none; "
             "give tokenizer=, or input_ids= and tokens="
         )
     takes = inspect.signature(model.to_tokens).parameters

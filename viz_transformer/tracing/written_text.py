@@ -42,14 +42,18 @@ def write(
         UserError: if the model cannot write, or its words would have no labels.
     """
     if not (hasattr(model, "can_generate") and model.can_generate()):
+        instead = "give decoder_input_ids= and target_tokens=" if has_both else "leave out generate=True"
         raise UserError(
-            f"{type(model).__name__} cannot write a target by itself; give decoder_input_ids= "
-            "and target_tokens=, or load the model with its language-model head"
+            f"{type(model).__name__} cannot write by itself; {instead}, or load the model with its "
+            "language-model head"
         )
     if tokenizer is None:
+        instead = "decoder_input_ids= and target_tokens="
+        if not has_both:
+            instead = "the whole text that model.generate wrote: input_ids=ids, tokens=[...]"
         raise UserError(
-            "the model writes the target itself, and without tokenizer= its tokens have no "
-            "labels; give tokenizer=, or decoder_input_ids= and target_tokens="
+            "the model writes by itself, and without tokenizer= its tokens have no labels; "
+            f"give that, or {instead}"
         )
     if "inputs_embeds" in named:
         raise UserError("a model cannot write on from inputs_embeds=; give the same text's input_ids=")

@@ -33,6 +33,12 @@ class Share(traitlets.Float):
         return value
 
 
+class Checked(traitlets.Any):
+    """A value, None too, that a validator of the view brings into its form."""
+
+    allow_none = False  # else None would pass by the validator
+
+
 class Unfolded(traitlets.List[str]):
     """The names of a view's panels that stand open; the others are folded to a line each."""
 

@@ -15,6 +15,7 @@ import traitlets
 from ipywidgets import widget_serialization
 
 from viz_transformer.errors import UserError
+from viz_transformer.widgets.base.paced_changes import PacedChanges
 from viz_transformer.widgets.base.requests import Schema, check_reply, check_request
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.base.turns import in_turn
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class View(StaticFallbackMixin, anywidget.AnyWidget):
+class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
     """The base class of all views. What the viewer chooses is a trait, and setting it changes the view.
 
     Attributes:

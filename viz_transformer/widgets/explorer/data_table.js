@@ -12,9 +12,9 @@ const MOST_ROWS = 50;
  * pinned row or column, or without a pin the strongest weights.
  */
 export function tableOf(shown, title, { query, key }) {
-  const { weights, rows, cols, rowNames, keys, limit, masked } = shown;
+  const { weights, rows, cols, rowNames, keys, limit, masked, entry } = shown;
   const weight = (row, col) =>
-    masked?.[row * cols + col] ? "masked" : formatWeight(weights[row * cols + col], limit);
+    masked?.[row * cols + col] ? "masked" : formatWeight(weights[row * cols + col], limit, entry?.least);
   const exact = (row, col) =>
     masked?.[row * cols + col] ? "masked" : shortNumber(digitsOf(weights[row * cols + col], shown), 6);
   const rank = (row, col) => (masked?.[row * cols + col] ? "–" : String(rankOf(shown, row, col).rank));

@@ -6,14 +6,7 @@ import { drawMatrix, paintCells } from "../base/js/heatmap.js";
 import { formatWeight } from "../base/js/text.js";
 import { tokenOf } from "./displayed_head.js";
 import { wordsRead } from "./readout.js";
-import {
-  countApart,
-  drawPicture,
-  imageCanvas,
-  pictureCaption,
-  tokenApart,
-  weightsOnPatches,
-} from "./patch_picture.js";
+import { countApart, drawPicture, imageCanvas, pictureCaption, tokenApart } from "./patch_picture.js";
 import { drawColumns } from "./token_columns.js";
 import { drawWall, paintWall } from "./wall_drawing.js";
 
@@ -167,29 +160,40 @@ function drawTokens({ canvas, titles }, snapshot, { columns, top, paths }, { the
 }
 
 /** The picture, as the active query attends to it; without one, as the first token does. */
-function drawPatches({ canvas, announce }, snapshot, { picture }, { theme, memo }) {
-  const { shown, active, options } = snapshot;
+function drawPatches({ canvas, caption, announce }, snapshot, { picture, room }, { theme, memo }) {
+  const { shown, pictured, active, pinned, chosen, options } = snapshot;
   const { patches } = picture;
-  const row = active.query ?? 0;
-  const query = patches.ofQueries ? tokenOf(shown.queryAxis, row) : null;
-  const weights = weightsOnPatches(shown, row);
+  const { limit, cols } = pictured;
+  const row = active.token ?? activeToken(shown.queryAxis, active.query, pinned.query, chosen.query) ?? 0;
+  const key = activeToken(shown.keyAxis, active.key, pinned.key, chosen.key);
+  const query = patches.ofQueries ? row : null;
+  const ofRow = (values) => values?.subarray(row * cols, (row + 1) * cols);
+  const weights = ofRow(pictured.weights) ?? new Float32Array(cols);
   const apart = countApart(patches) === 1 ? shown.entry.keys[tokenApart(patches, 0)] : undefined;
-  const image = memo("image", [options.image], () =>
-    options.image.width ? imageCanvas(options.image) : null,
+  const image = memo("image", [options.image, limit], () =>
+    options.image.width ? imageCanvas(options.image, limit !== null) : null,
   );
-  const caption = pictureCaption(patches, weights, query, shown.queries[row], apart);
-  const marks = { weights, query, key: tokenOf(shown.keyAxis, active.key), limit: shown.limit, caption };
-  memo("picture", [shown.name, row, marks.key, picture.width, picture.height, image], () => {
+  const least = options.threshold * (limit ?? 1);
+  const marks = { weights, masked: ofRow(pictured.masked), least, query, key, limit };
+  memo("picture", [pictured.name, row, key, least, picture.width, picture.height, image], () => {
     drawPicture(canvas, picture, marks, image, theme);
-    announce({ rows: patches.rows, cols: patches.cols, row: 0, col: 0, text: caption.replace("\n", ". ") });
+    const text = pictureCaption(patches, weights, query, pictured.queries[row], apart);
+    caption.style.width = `${room.words * theme.scale}px`;
+    setText(caption, text);
+    announce({ rows: patches.rows, cols: patches.cols, row: 0, col: 0, text: text.replace("\n", ". ") });
   });
+}
+
+/** The token at a place of an axis; of the pinned place the pinned token, which may be hidden there. */
+function activeToken(axis, place, pinnedPlace, pinnedToken) {
+  return place === pinnedPlace ? pinnedToken : tokenOf(axis, place);
 }
 
 /** The scale of colours under the heatmap. */
 function drawScale({ low, bar, high }, { shown: { limit, entry } }, { theme, memo }) {
   const { unnormalised, least } = entry;
   memo("scale", [limit, unnormalised, least], () => {
-    const ends = [unnormalised ? least : -limit, limit].map((end) => formatWeight(end, limit));
+    const ends = [unnormalised ? least : -limit, limit].map((end) => formatWeight(end, limit, least));
     if (limit === null) ends.splice(0, 2, "weight 0", "1");
     else if (unnormalised) ends[0] = `weight ${ends[0]}`;
     else ends.splice(0, 2, `less ${ends[0]}`, `${ends[1]} more`);

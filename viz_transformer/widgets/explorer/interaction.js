@@ -86,8 +86,8 @@ function addPictureListeners(view, canvas, context) {
     const { shown, pinned } = snapshot();
     const isQuery = layout().picture.patches.ofQueries;
     const index = (isQuery ? shown.queryAxis : shown.keyAxis).at[token];
-    if (index < 0) return null;
-    return isQuery ? { query: index, key: null } : { query: pinned.query, key: index };
+    if (isQuery) return { query: index < 0 ? null : index, key: null, token }; // also of a hidden token
+    return index < 0 ? null : { query: pinned.query, key: index };
   };
   addCanvasListeners(view, canvas, {
     scale,
@@ -197,7 +197,10 @@ function onCellsKey(context, event) {
 /** Pin a cell of the chosen picture, and bring it into view. */
 function pin(context, cell) {
   const { shown, state } = context.snapshot();
-  context.set({ query: tokenOf(shown.queryAxis, cell.query), key: tokenOf(shown.keyAxis, cell.key) });
+  context.set({
+    query: cell.token ?? tokenOf(shown.queryAxis, cell.query),
+    key: tokenOf(shown.keyAxis, cell.key),
+  });
   const matrix = context.layout()?.matrix;
   // What was pinned is shown, wherever the pointer is.
   context.setState({ hover: null, window: matrix?.zoom > 1 ? reveal(matrix, cell) : state.window });
@@ -205,8 +208,9 @@ function pin(context, cell) {
 }
 
 function togglePin(context, cell) {
-  const { pinned } = context.snapshot();
-  pin(context, cell.query === pinned.query && cell.key === pinned.key ? NOTHING : cell);
+  const { pinned, chosen } = context.snapshot();
+  const isQuery = cell.token === undefined ? cell.query === pinned.query : cell.token === chosen.query;
+  pin(context, isQuery && cell.key === pinned.key ? NOTHING : cell);
 }
 
 function toggleToken(context, place) {

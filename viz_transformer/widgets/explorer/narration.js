@@ -7,6 +7,7 @@ import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { partInHeading, partInWords, traceInPython } from "./attends_by.js";
 import { isMany } from "./attention_paths.js";
 import { tableOf } from "./data_table.js";
+import { countApart } from "./patch_picture.js";
 import { pairInWords } from "./sentence_pair.js";
 import { linkedHeading, linkedSentence } from "./linked_columns.js";
 import { digitsOf, placeOf, readout } from "./readout.js";
@@ -81,8 +82,19 @@ function coloursInWords({ unnormalised, least }) {
   return least < 0 ? "Blue: above 0. Orange: below 0." : "Blue: above 0.";
 }
 
+/** What the patches of a picture show, in sentences. */
+function picturedInWords(patches, hasImage, limit, isReduced) {
+  const byWeight = hasImage
+    ? "The picture is bare at the largest weight of its patches, and fades towards 0."
+    : "The colours of patches go up to the largest weight among them.";
+  const apart = countApart(patches) ? "The colours of tokens apart end there too." : "";
+  const bySign = hasImage ? "The picture only darkens and lightens the colours of its patches." : "";
+  const each = isReduced ? "Patches show each token by itself, none hidden or merged." : "";
+  return [...(limit === null ? [byWeight, apart] : [bySign]), each].filter(Boolean);
+}
+
 /** What the picture leaves out or changes, in sentences; `lines` are those between the columns. */
-export function notes(shown, { threshold, mergeWords, hideSpecial, lines }) {
+export function notes(shown, { threshold, mergeWords, hideSpecial, lines, patches = null, image = null }) {
   const { queryAxis, keyAxis, masked, limit, weights } = shown;
   const merged = (axis) => axis.groups.some((group) => group.length > 1);
   const hidden = (axis) => axis.at.includes(-1);
@@ -117,6 +129,7 @@ export function notes(shown, { threshold, mergeWords, hideSpecial, lines }) {
       "Pieces are merged into words: a weight is summed over the pieces of the key, and averaged over those of the query.",
     );
   }
+  if (patches) sentences.push(...picturedInWords(patches, image?.width, limit, hideSpecial || mergeWords));
   const [kept, all] = [
     lines.reduce((sum, one) => sum + (one?.count ?? 0), 0),
     lines.reduce((sum, one) => sum + (one?.all ?? 0), 0),
@@ -144,7 +157,8 @@ export function narrate(parts, snapshot, layout, memo) {
   for (const { announce } of [parts.heatmap, parts.tokens])
     announce({ rows: shown.rows, cols: shown.cols, row: pinned.query, col: pinned.key, text });
   const lines = layout.focus ? [] : layout.paths.lines;
-  setText(parts.heatmap.notes, notes(shown, { ...options, lines }).join(" "));
+  const { patches } = snapshot;
+  setText(parts.heatmap.notes, notes(shown, { ...options, lines, patches }).join(" "));
   if (parts.table.node.hidden) return;
   memo("table", [shown.name, pinned.query, pinned.key], () => {
     const table = shown.weights && tableOf(shown, heading, pinned);
@@ -199,9 +213,10 @@ function narrateCell(node, snapshot, reach) {
     const digits = digitsOf(exact, { entry: { dtype: "float32" } });
     content.detail = `${placeOf(picture, pinned.query, pinned.key)} = ${digits}`;
   }
-  node.show(content, { limit: picture.limit, byKey: active.query === null });
+  const { limit, entry } = picture;
+  node.show(content, { limit, least: entry.least, byKey: active.query === null });
   const [first] = content.pairs;
   return first
-    ? `${visible(first.from)} to ${visible(first.to)}: ${formatWeight(first.weight, picture.limit)}`
+    ? `${visible(first.from)} to ${visible(first.to)}: ${formatWeight(first.weight, limit, entry.least)}`
     : content.sentence;
 }

@@ -88,5 +88,5 @@ function addTokens(parent) {
 
 function addPicture(parent) {
   const canvas = focusableCanvas(parent, "The picture: the arrow keys choose the patch that attends");
-  return { node: parent, canvas, announce: ariaGrid(canvas) };
+  return { node: parent, canvas, caption: element(parent, "div", "vt-caption"), announce: ariaGrid(canvas) };
 }

@@ -1,14 +1,16 @@
 // The picture of a vision model: its patches in their grid, brighter the more a query attends to them, and
 // the class token apart.
 
-import { drawText, fitCanvas, strokeBox } from "../base/js/canvas.js";
+import { fitCanvas, strokeBox } from "../base/js/canvas.js";
 import { weightColour } from "../base/js/colour.js";
 import { shortNumber, visible } from "../base/js/text.js";
 
 const APART = [18, 12, 6, 3]; // sides of a token that is no patch: the first for which there is room
 const APART_GAP = 2;
 const GAP_APART = 8;
-const CAPTION = 36;
+const CAPTION = 52; // of three lines
+const SHADE = 0.3; // how far the picture lightens and darkens colours at most
+const HATCH = 7; // from one line over a masked patch to the next
 
 /**
  * @typedef {object} Patches which tokens are patches
@@ -28,18 +30,14 @@ const CAPTION = 36;
  */
 
 /**
- * The patches among the keys of a kind, or null where its keys are not the picture, or where patches are
- * hidden or merged into words.
+ * The patches among the keys of a kind, or null where its keys are not the picture.
  *
  * @param {{kind: string, cols: number}} entry
  * @param {number[]} grid rows, columns, first patch, number of keys, 0 for the source or 1; or empty
- * @param {{at: Int32Array}} keyAxis where each key is shown
  * @returns {Patches | null}
  */
-export function patchesOf({ kind, cols: keys }, [rows, cols, start, tokens, side], { at }) {
+export function patchesOf({ kind, cols: keys }, [rows, cols, start, tokens, side]) {
   if (!rows || keys !== tokens || side !== Number(kind === "decoder")) return null;
-  const last = start + rows * cols - 1;
-  if (at[start] < 0 || at[last] - at[start] !== last - start) return null;
   return { rows, cols, start, tokens, ofQueries: kind !== "cross" };
 }
 
@@ -119,49 +117,62 @@ export function patchInWords(patches, token, name) {
 }
 
 /**
- * The weights that a query gives to the tokens of the picture; 0 for those that are hidden.
- *
- * @param {{weights: Float32Array | null, cols: number, keyAxis: {at: Int32Array}}} shown
- * @param {number} query in the picture's own indices
+ * An image as the page draws it, from RGB bytes: as it is; or, to lie over colours with signs, as a shade that
+ * darkens and lightens them and leaves their hue: clear where it is medium grey.
  */
-export function weightsOnPatches({ weights, cols, keyAxis }, query) {
-  return Float32Array.from(keyAxis.at, (at) => (at < 0 || !weights ? 0 : weights[query * cols + at]));
-}
-
-/** An image as the page draws it, from RGB bytes. */
-export function imageCanvas({ width, height, pixels }) {
+export function imageCanvas({ width, height, pixels }, isShade) {
   const sheet = document.createElement("canvas");
   [sheet.width, sheet.height] = [width, height];
   const context = sheet.getContext("2d");
   const image = context.createImageData(width, height);
   for (let i = 0; i < width * height; i++) {
-    for (let channel = 0; channel < 3; channel++)
-      image.data[4 * i + channel] = pixels.getUint8(3 * i + channel);
-    image.data[4 * i + 3] = 255;
+    const rgb = [0, 1, 2].map((channel) => pixels.getUint8(3 * i + channel));
+    const light = (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]) / 127.5 - 1; // −1 to 1
+    const end = light < 0 ? 0 : 255;
+    image.data.set(isShade ? [end, end, end, 255 * SHADE * Math.abs(light)] : [...rgb, 255], 4 * i);
   }
   context.putImageData(image, 0, 0);
   return sheet;
 }
 
+/** Draw the slanted lines of what is masked over a box. */
+function hatchBox(context, x, y, across, down, colour) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, across, down);
+  context.clip();
+  context.beginPath();
+  for (let at = HATCH * Math.ceil((x + y) / HATCH); at < x + y + across + down; at += HATCH) {
+    context.moveTo(at - y, y);
+    context.lineTo(at - y - down, y + down);
+  }
+  [context.strokeStyle, context.lineWidth] = [colour, 1.4];
+  context.stroke();
+  context.restore();
+}
+
 /**
- * Draw the picture: its patches in full where most of the query's attention goes, and faded elsewhere.
+ * Draw the picture: its patches in full where most of the query's attention to patches goes, and faded
+ * elsewhere; blank where the weight is below `least`, and hatched where it is masked.
  *
  * @param {HTMLCanvasElement} canvas
  * @param {PictureLayout} layout
  * @param {object} marks
  * @param {Float32Array} marks.weights of every token
+ * @param {Uint8Array | undefined} marks.masked of every token
+ * @param {number} marks.least
  * @param {number | null} marks.query the token that attends, where it is a patch or a token apart
  * @param {number | null} marks.key
  * @param {number | null} marks.limit of differences; null for weights
- * @param {string} marks.caption
  * @param {HTMLCanvasElement | null} image
  * @param {import("../base/js/colour.js").Theme} theme
  */
-export function drawPicture(canvas, layout, { weights, query, key, limit, caption }, image, theme) {
+export function drawPicture(canvas, layout, marks, image, theme) {
+  const { weights, masked, least, query, key, limit } = marks;
   const { patches, left, width, height, apart, perColumn } = layout;
   const { rows, cols, start } = patches;
-  const context = fitCanvas(canvas, left + width, height + CAPTION, theme.scale);
-  const most = weights.reduce((best, weight) => Math.max(best, Math.abs(weight)), 0) || 1;
+  const context = fitCanvas(canvas, left + width, height, theme.scale);
+  const most = Math.max(...weights.subarray(start, start + rows * cols)) || 1;
   const boxOf = (token) => {
     const place = placeInGrid(patches, token);
     if (place === null) {
@@ -178,22 +189,27 @@ export function drawPicture(canvas, layout, { weights, query, key, limit, captio
     ];
     return [x, y, end - x, below - y];
   };
-  if (image) context.drawImage(image, left, 0, width, height);
   weights.forEach((weight, token) => {
     const [x, y, across, down] = boxOf(token);
-    const share = Math.abs(weight) / most;
-    const onImage = image && placeInGrid(patches, token) !== null;
-    if (onImage && limit === null) {
-      context.globalAlpha = 0.86 * (1 - share);
-      context.fillStyle = theme.background;
-    } else {
-      const scaled = limit === null ? share : weight;
-      context.globalAlpha = onImage ? 0.7 : 1;
-      context.fillStyle = `rgb(${weightColour(scaled, limit, theme).join()})`;
-    }
+    const place = placeInGrid(patches, token);
+    const isBlank = masked?.[token] || Math.abs(weight) < least;
+    const onImage = image && place !== null && !isBlank;
+    const isVeiled = onImage && limit === null;
+    const colour = weightColour(limit === null ? weight / most : weight, limit, theme);
+    context.fillStyle = isBlank || isVeiled ? theme.background : `rgb(${colour.join()})`;
     context.fillRect(x, y, across, down);
+    if (onImage) {
+      const [pieceWidth, pieceHeight] = [image.width / cols, image.height / rows];
+      const [pieceX, pieceY] = [(place % cols) * pieceWidth, Math.floor(place / cols) * pieceHeight];
+      context.drawImage(image, pieceX, pieceY, pieceWidth, pieceHeight, x, y, across, down);
+    }
+    if (isVeiled) {
+      context.globalAlpha = 0.86 * (1 - weight / most);
+      context.fillRect(x, y, across, down);
+      context.globalAlpha = 1;
+    }
+    if (masked?.[token]) hatchBox(context, x, y, across, down, theme.muted);
   });
-  context.globalAlpha = 1;
   for (let place = 0; place < countApart(patches); place++) {
     const [x, y, across, down] = boxOf(tokenApart(patches, place));
     strokeBox(context, x, y, across, down, theme.muted, 1);
@@ -204,10 +220,6 @@ export function drawPicture(canvas, layout, { weights, query, key, limit, captio
   };
   if (key !== null) outline(key, theme.text);
   if (query !== null) outline(query, theme.accent);
-  const [first, second] = caption.split("\n");
-  const style = { font: `12px ${theme.family}`, colour: theme.text };
-  drawText(context, first, 0, height + 12, style);
-  if (second) drawText(context, second, 0, height + 28, { ...style, colour: theme.muted });
 }
 
 /** What is said under the picture, in two lines. */

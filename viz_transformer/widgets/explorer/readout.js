@@ -53,7 +53,8 @@ export function describe(shown, query, key) {
   }
   let attends = weight < 0.05 ? "hardly attends to" : "attends to";
   let how = "";
-  if (entry.unnormalised) [attends, how] = ["gives", ` the weight ${formatWeight(weight, limit)}`];
+  if (entry.unnormalised)
+    [attends, how] = ["gives", ` the weight ${formatWeight(weight, limit, entry.least)}`];
   else if (limit !== null) {
     [attends, how] = [
       "attends to",
@@ -150,7 +151,7 @@ export function digitsOf(weight, { entry }) {
 }
 
 function sumInWords(shown, query) {
-  const sum = formatWeight(rowSum(shown, query), shown.limit);
+  const sum = formatWeight(rowSum(shown, query), shown.limit, shown.entry.least);
   const { queryAxis, keyAxis, limit } = shown;
   const hidden = keyAxis.at.includes(-1) ? " without the hidden tokens" : "";
   if (limit !== null) {
@@ -172,14 +173,14 @@ export function addReadout(parent) {
   ].map((name) => element(node, "div", name));
   let shown = "";
 
-  function show({ pairs, sentence, detail, sum = "" }, { limit = null, byKey = false } = {}) {
+  function show({ pairs, sentence, detail, sum = "" }, { limit = null, least = -1, byKey = false } = {}) {
     const text = JSON.stringify([pairs, sentence, detail, sum]);
     if (shown === text) return; // a screen reader speaks each change once
     shown = text;
     [sentenceLine.textContent, sumLine.textContent, detailLine.textContent] = [sentence, sum, detail];
     pairLine.replaceChildren(
       ...pairs.flatMap((pair, index) =>
-        index ? [" ", lesserPair(pair, limit, byKey)] : [firstPair(pair, limit)],
+        index ? [" ", lesserPair(pair, [limit, least], byKey)] : [firstPair(pair, [limit, least])],
       ),
     );
   }
@@ -199,7 +200,7 @@ function tokenNode(token) {
   return node;
 }
 
-function firstPair({ from, to, weight, rank, of, masked }, limit) {
+function firstPair({ from, to, weight, rank, of, masked }, scale) {
   const node = textNode("span", "");
   node.className = "vt-pair";
   const place = masked ? ", masked" : `, rank ${rank} of ${of}`;
@@ -208,16 +209,16 @@ function firstPair({ from, to, weight, rank, of, masked }, limit) {
     " to ",
     tokenNode(to),
     ": ",
-    textNode("b", formatWeight(weight, limit)),
+    textNode("b", formatWeight(weight, ...scale)),
     place,
   );
   return node;
 }
 
 /** One of the pairs after the first, in short. */
-function lesserPair({ from, to, weight }, limit, byKey) {
+function lesserPair({ from, to, weight }, scale, byKey) {
   const node = textNode("span", "");
   node.className = "vt-pair vt-lesser";
-  node.append(tokenNode(byKey ? from : to), ": ", textNode("b", formatWeight(weight, limit)));
+  node.append(tokenNode(byKey ? from : to), ": ", textNode("b", formatWeight(weight, ...scale)));
   return node;
 }

@@ -58,7 +58,8 @@ export function within(hover, { rows, cols }) {
 /** What is shown: the word or cell under the pointer, else what is pinned. */
 export function activeCell(hover, pinned) {
   if (!hover) return pinned;
-  if (hover.query === null && pinned.query !== null) return { query: pinned.query, key: hover.key };
+  if (hover.query === null && hover.token === undefined && pinned.query !== null)
+    return { query: pinned.query, key: hover.key };
   return hover;
 }
 

@@ -75,6 +75,7 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
   const active = activeOf(state.hover, pinned, shown, linked, pictureOf);
   const sections = sectionsOf(store, chosen.kind, options, memo);
   const linkNames = links.map((link) => link.shown.name).join();
+  const patches = linked ? null : patchesOf(entry, options.grid);
   return {
     options,
     state,
@@ -96,7 +97,10 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
     pictureOf,
     sections,
     /** which keys are the patches of a picture; null where they are words, or all kinds are linked */
-    patches: linked ? null : patchesOf(entry, options.grid, shown.keyAxis),
+    patches,
+    /** what the picture shows: every token by itself, also one that is hidden or merged in the heatmap */
+    pictured:
+      patches && pictures.show(chosen, { ...options, hideSpecial: false, mergeWords: false, pairs: {} }),
     overviewOf: (/** @type {string} */ kind) => overviewOf(store, kind, options),
     /** for each column, 1 for a token that is searched for */
     found: memo("found", [linkNames, options.search], () =>

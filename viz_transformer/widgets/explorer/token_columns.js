@@ -110,7 +110,8 @@ function drawColumn(context, layout, top, at, { names, links, paths, active, pin
   const font = pitch >= 32 ? 15 : pitch >= 24 ? 14 : 12;
   const reach = active[0]?.column === at ? null : paths.reach[at];
   // A difference reaches one step far, and each kind has its own scale.
-  const scale = reach && limit !== null ? links[Math.min(at, active[0].column)].shown.limit : null;
+  const { limit: scale, entry } =
+    reach && limit !== null ? links[Math.min(at, active[0].column)].shown : { limit: null, entry: null };
   const numberLeft = at === 0; // a weight stands at the box's outer side
   const centred = at > 0 && at < names.length - 1 && !reach;
   const [start, end] = tokensInView(layout, top, names[at].length);
@@ -126,20 +127,25 @@ function drawColumn(context, layout, top, at, { names, links, paths, active, pin
     const bold = isActive || isPinned;
     if (bold) strokeBox(context, x, y, column, pitch - 2, theme.accent, isPinned ? 3 : 1.5);
     const hasNumber = reach && (scale === null ? Math.abs(weight) >= 0.005 : !isUnchanged(weight, scale));
-    const [word, room] = [visible(names[at][index]), column - (hasNumber ? 44 : 14)];
+    const digits = hasNumber ? weightDigits(weight, scale, entry?.least) : "";
+    const word = visible(names[at][index]);
     const sizes = [font, font - 2, Math.max(10, font - 4)]; // rather small than cut
-    const size = sizes.find((each) => theme.measure(word, each, bold) <= room) ?? sizes[2];
+    const beside = column - 14 - (digits && theme.measure(digits, 12, false) + 8);
+    const isOver = digits && pitch >= 32 && theme.measure(word, sizes[2], bold) > beside; // rather over its number
+    const room = isOver ? column - 14 : beside;
+    const size =
+      sizes.slice(isOver ? 1 : 0).find((each) => theme.measure(word, each, bold) <= room) ?? sizes[2];
     const text = elide(word, room, (part) => theme.measure(part, size, bold));
     const colour = rgb ? textColourOn(rgb) : theme.text;
     const textX = centred ? x + column / 2 : numberLeft ? x + column - 7 : x + 7;
-    drawText(context, text, textX, middle, {
+    drawText(context, text, textX, isOver ? middle - 7 : middle, {
       font: `${bold ? 700 : 400} ${size}px ${theme.family}`,
       colour,
       align: centred ? "center" : numberLeft ? "right" : "left",
       marked: found[at]?.[index] && (rgb ? colour : theme.accent),
     });
     if (!hasNumber) continue;
-    drawText(context, weightDigits(weight, scale), numberLeft ? x + 7 : x + column - 7, middle, {
+    drawText(context, digits, numberLeft ? x + 7 : x + column - 7, isOver ? middle + 8 : middle, {
       font: `12px ${theme.family}`,
       colour,
       align: numberLeft ? "left" : "right",

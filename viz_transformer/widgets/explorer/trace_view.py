@@ -25,7 +25,7 @@ from viz_transformer.analysis.rollout import lacking_part, output_rollout, rollo
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import key_words, query_words
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
 from viz_transformer.widgets.explorer.sentence_pair import checked_segments, pair_kind
 
 #: How far above 1 a weight may lie, or from 1 a row's sum: half precision stays within it.
@@ -123,7 +123,7 @@ class TraceView:
 
     def shape(self, kind: str) -> tuple[int, int, int, int]:
         """Return the numbers of layers, heads, queries and keys."""
-        return weights_of(self.traces[0], kind).shape
+        return attention_of(self.traces[0], kind).shape
 
     def matched(self, kind: str) -> dict[str, Any] | None:
         """Return which layer of the other model each layer meets; None where the shapes are the same.
@@ -133,7 +133,7 @@ class TraceView:
         """
         if self.compare is None:
             return None
-        own, others = (weights_of(each, kind).shape[:2] for each in (self.trace, self.compare))
+        own, others = (attention_of(each, kind).shape[:2] for each in (self.trace, self.compare))
         if own == others:
             return None
         heads = None if own[1] == others[1] else [own[1], others[1]]
@@ -172,7 +172,7 @@ class TraceView:
 
     def layer(self, kind: str, layer: int) -> FloatArray:
         """Return the weights of a layer, float32 ``[head, query, key]``."""
-        first, *others = (weights_of(each, kind)[layer] for each in self.traces)
+        first, *others = (attention_of(each, kind)[layer] for each in self.traces)
         return _single(first) - others[0] if others else _single(first)
 
     def limit(self, kind: str) -> float | None:
@@ -181,7 +181,7 @@ class TraceView:
 
     def head(self, kind: str, layer: int, head: int) -> FloatArray:
         """Return the weights of a head, float32 ``[query, key]``."""
-        first, *others = (weights_of(each, kind)[layer, head] for each in self.traces)
+        first, *others = (attention_of(each, kind)[layer, head] for each in self.traces)
         return _single(first) - others[0] if others else _single(first)
 
     def aggregate(self, kind: str, how: str, heads: Sequence[Sequence[int]]) -> FloatArray:
@@ -214,7 +214,7 @@ class TraceView:
 
     @cached_property
     def _row_sums(self) -> dict[str, RowSums]:
-        return {kind: _row_sums(weights_of(self.traces[0], kind)) for kind in self.kinds}
+        return {kind: _row_sums(attention_of(self.traces[0], kind)) for kind in self.kinds}
 
     def queries(self, kind: str) -> tuple[str, ...]:
         """Return the query tokens; of two traces both, where they differ."""
@@ -334,18 +334,6 @@ def _listed(words: Sequence[int | None] | None) -> Words:
     return None if words is None else list(words)
 
 
-def weights_of(trace: ForwardTrace, kind: str) -> FloatArray:
-    """Return the weights of a kind that the trace holds, ``[layer, head, query, key]``.
-
-    Raises:
-        KeyError: if it does not.
-    """
-    weights = trace.attention(kind)
-    if weights is None:
-        raise KeyError(kind)
-    return weights
-
-
 def _single(weights: FloatArray) -> FloatArray:
     """Return weights in single precision; a trace may hold half, which is too coarse to compute with."""
     return weights.astype(np.float32, copy=False)
@@ -385,7 +373,7 @@ def _check_weights(trace: ForwardTrace, kind: str) -> None:
     """
     if not trace.normalised:
         return
-    weights = weights_of(trace, kind)
+    weights = attention_of(trace, kind)
     least, most = float(weights.min()), float(weights.max())
     if least < 0 or most > 1 + TOLERANCE:
         raise UserError(

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import traitlets
 
+from viz_transformer.analysis.words import check_words, has_words
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, ForwardTrace
 from viz_transformer.trace.forward import checked_seconds
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Field, Schema, listed, optional, whole
-from viz_transformer.widgets.base.traits import Index, SelectionError, Share, TextSize, check_index
+from viz_transformer.widgets.base.traits import Checked, Index, SelectionError, Share, TextSize, check_index
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer.part import Part, chosen_part
 from viz_transformer.widgets.explorer.payload import Head, pack_view
@@ -80,7 +81,7 @@ class AttentionExplorer(View):
             from the first layer to `layer` (for cross: from source words to written ones).
         threshold: weights below it are not drawn, 0 to 1.
         hide_special: whether ``<sos>``, ``[CLS]`` and their like are left out.
-        merge_words: whether the pieces of a word are shown as one word.
+        merge_words: whether the pieces of a word are shown as one word; needs the trace's word numbers.
         order: what the small pictures are sorted by: ``"layer"``, ``"entropy"``, ``"label"`` or
             the name of one of `scores`.
         wall: whether all heads fill the view, coloured by their labels, in place of one large.
@@ -99,7 +100,9 @@ class AttentionExplorer(View):
             `viz_transformer.analysis.without_position_bias`.
         biased: the kinds of attention for which there is that choice.
         grid: rows and columns of the picture's patches that the keys are, the first one's position, and how
-            many keys there are, of the source (0) or the target (1); or empty.
+            many keys there are, of the source (0) or the target (1); or empty. Set it as in `explore`.
+        image: the picture that the patches are cut from, packed for the page; or empty. Set it as in
+            `explore`.
         seconds_per_frame: of a sound model, how much time each source position stands for, or None.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
@@ -148,8 +151,8 @@ class AttentionExplorer(View):
     biased: traitlets.List[str] = traitlets.List(traitlets.Unicode(), help="kinds with a position bias").tag(
         sync=True
     )
-    grid: traitlets.List[int] = traitlets.List(help="rows and columns of patches").tag(sync=True)
-    image = traitlets.Dict(help="width, height and RGB bytes of the picture").tag(sync=True)
+    grid = Checked([], help="rows and columns of patches").tag(sync=True)
+    image = Checked({}, help="width, height and RGB bytes of the picture").tag(sync=True)
     text_size = TextSize()
 
     def __init__(
@@ -213,7 +216,7 @@ class AttentionExplorer(View):
                 "biased": trace_view.biased,
                 "attends_by": attends_by,
                 "grid": patches,
-                "image": packed_image(image),
+                "image": packed_image(image, patches),
                 "order": order,
                 "search": search,
                 "linked": linked,
@@ -223,8 +226,17 @@ class AttentionExplorer(View):
 
     @traitlets.validate("grid")
     def _check_grid(self, proposal: Any) -> list[int]:
-        grid = proposal["value"]
-        return grid if len(grid) in (0, 5) else checked_grid(self._trace_view, self.kind, grid)
+        try:
+            return checked_grid(self._trace_view, self.kind, proposal["value"])
+        except UserError as error:
+            raise SelectionError(str(error)) from None
+
+    @traitlets.validate("image")
+    def _check_image(self, proposal: Any) -> dict[str, Any]:
+        try:
+            return packed_image(proposal["value"], self.grid)
+        except UserError as error:
+            raise SelectionError(str(error)) from None
 
     @traitlets.observe("grid")
     def _on_grid(self, change: dict[str, Any]) -> None:
@@ -304,9 +316,8 @@ class AttentionExplorer(View):
 
     def _shows_patches(self) -> bool:
         """Whether a figure shows the pinned query over its picture."""
-        is_plain = not (self.linked or self.merge_words)
         on_picture = bool(self.grid) and self.grid[4] == (KINDS[self.kind].key == "target")
-        return on_picture and is_plain and self.query is not None
+        return on_picture and not self.linked and self.query is not None
 
     def _patch_row(self) -> Any:
         """The pinned query over its picture, a plots.patches.PatchRow."""
@@ -314,7 +325,8 @@ class AttentionExplorer(View):
         from viz_transformer.plots.patches import patch_row
 
         rows, columns, start = self.grid[:3]
-        return patch_row(self._picture(Reading()), self.kind, self.query or 0, (rows, columns, start))
+        picture = self._picture(Reading(self.threshold))  # each token by itself, none hidden or merged
+        return patch_row(picture, self.kind, self.query or 0, (rows, columns, start))
 
     def _picture(self, reading: Any = None) -> Any:
         """The large picture, a plots.matrix.Picture: plots are imported when one is drawn.
@@ -330,7 +342,8 @@ class AttentionExplorer(View):
             chosen = [(layer, head) for layer, head in self.selected]
             heads = chosen or [(self.layer, head) for head in range(n_heads)]
         kept = self._trace_view.kept(self.kind, "all" if self.linked else self.pair)
-        reading = reading or Reading(self.threshold, self.hide_special, self.merge_words, kept=kept)
+        merges = self.merge_words and has_words(self.trace, self.kind)  # another kind may have them
+        reading = reading or Reading(self.threshold, self.hide_special, merges, kept=kept)
         traces = [replace(each, seconds_per_frame=self.seconds_per_frame) for each in self._trace_view.traces]
         picture = picture_of(traces, self.kind, heads, self.aggregate, reading)
         if self.attends_by == "both" or self.kind not in self.biased:
@@ -413,6 +426,8 @@ class AttentionExplorer(View):
         }
         if self.aggregate == "rollout" and self._trace_view.no_rollout(self.kind):
             self.aggregate = "head"
+        if not any(has_words(self.trace, kind) for kind in self._trace_view.kinds):
+            self.merge_words = False
         self.biased, self.attends_by = self._trace_view.biased, self._trace_view.attends_by
         self.segments = self._trace_view.segments
         if not self.segments:
@@ -499,6 +514,15 @@ class AttentionExplorer(View):
         if how == "rollout" and (reason := self._trace_view.no_rollout(self._present(self.kind))):
             raise SelectionError(f"{reason}; choose 'head', 'mean' or 'max'")
         return how
+
+    @traitlets.validate("merge_words")
+    def _check_merge_words(self, proposal: dict[str, Any]) -> bool:
+        if proposal["value"]:
+            try:
+                check_words(self.trace, *self._trace_view.kinds)
+            except UserError as error:
+                raise SelectionError(str(error)) from None
+        return proposal["value"]
 
     @traitlets.validate("order")
     def _check_order(self, proposal: dict[str, Any]) -> str:
@@ -657,7 +681,8 @@ def explore(
         aggregate: ``"head"``, or ``"mean"``, ``"max"`` or ``"rollout"`` of several heads.
         threshold: weights below it are not drawn, 0 to 1.
         hide_special: leave out ``<sos>``, ``[CLS]`` and their like.
-        merge_words: show the pieces of a word as one word.
+        merge_words: show the pieces of a word as one word; needs the trace's word numbers, which `capture`
+            takes as ``words=``.
         order: sort the small pictures by ``"layer"``, ``"entropy"``, ``"label"`` or one of `scores`.
         search: part of a token; tokens that hold it are marked.
         linked: show all kinds on one screen, pinned together.

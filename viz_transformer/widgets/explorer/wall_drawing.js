@@ -100,7 +100,7 @@ function writeTitle(context, section, entry, theme) {
       ? "in order, layer·head"
       : "no head passes the filters";
   const range = entry.signed
-    ? ` · ${formatWeight(entry.least, entry.limit)} to ${formatWeight(entry.limit, entry.limit)}`
+    ? ` · ${[entry.least, entry.limit].map((end) => formatWeight(end, entry.limit, entry.least)).join(" to ")}`
     : "";
   const after = theme.measure(title, 13, true) + 12;
   const beside = [`${told}${range}`, range.slice(3)].find(

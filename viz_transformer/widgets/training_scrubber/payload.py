@@ -13,7 +13,7 @@ import numpy as np
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.learning import entropy_share_over_training
 from viz_transformer.errors import UserError
-from viz_transformer.trace import FloatArray, ForwardTrace, TrainingTrace
+from viz_transformer.trace import TrainingTrace, attention_of
 from viz_transformer.widgets.base.view import sendable
 
 #: Up to this many bytes, as float16, the weights of all sentences are sent with the view.
@@ -22,24 +22,12 @@ WHOLE_BYTES = 2 * 1024 * 1024
 MAX_SENTENCE_BYTES = 50 * 1000 * 1000
 
 
-def weights_of(trace: ForwardTrace, kind: str) -> FloatArray:
-    """Return the weights of a kind that the trace holds, float32 [layer, head, query, key].
-
-    Raises:
-        UserError: if it does not hold them.
-    """
-    weights = trace.attention(kind)
-    if weights is None:
-        raise UserError(f"this training holds no {kind} attention")
-    return weights
-
-
 def sentence_bytes(runs: tuple[TrainingTrace, ...], sentence: int) -> int:
     """Return how many bytes the weights of a sentence take as float16, in all runs together."""
     total = 0
     for run in runs:
         trace = run.moments[0].traces[sentence]
-        total += 2 * len(run.moments) * sum(weights_of(trace, kind).size for kind in trace.kinds)
+        total += 2 * len(run.moments) * sum(attention_of(trace, kind).size for kind in trace.kinds)
     return total
 
 
@@ -136,12 +124,12 @@ def _attention_payload(run: TrainingTrace, sentence: int, kinds: tuple[str, ...]
             "kind": kind,
             "queries": sendable(traces[0].query_tokens(kind)),
             "keys": sendable(traces[0].key_tokens(kind)),
-            "shape": list(weights_of(traces[0], kind).shape),
+            "shape": list(attention_of(traces[0], kind).shape),
             "masked": np.logical_and.reduce([masked_cells(trace, kind) for trace in traces])
             .astype(np.uint8)
             .tobytes(),
             "entropies": entropy_share_over_training(run, sentence, kind).astype("<f4").tobytes(),
-            "weights": np.stack([weights_of(trace, kind) for trace in traces]).astype("<f2").tobytes(),
+            "weights": np.stack([attention_of(trace, kind) for trace in traces]).astype("<f2").tobytes(),
         }
         for kind in kinds
     }
@@ -149,7 +137,7 @@ def _attention_payload(run: TrainingTrace, sentence: int, kinds: tuple[str, ...]
 
 def _head_counts(run: TrainingTrace, sentence: int) -> tuple[Any, ...]:
     trace = run.moments[0].traces[sentence]
-    return tuple((kind, *weights_of(trace, kind).shape[:2]) for kind in trace.kinds)
+    return tuple((kind, *attention_of(trace, kind).shape[:2]) for kind in trace.kinds)
 
 
 def _sentence_list(run: TrainingTrace) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from viz_transformer.analysis.learning import most_sharpened
-from viz_transformer.trace import TrainingTrace
+from viz_transformer.trace import TrainingTrace, attention_of
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Schema, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
@@ -20,7 +20,6 @@ from viz_transformer.widgets.training_scrubber.payload import (
     sentence_payload,
     sentences_sent,
     training_payload,
-    weights_of,
 )
 
 if TYPE_CHECKING:
@@ -171,7 +170,7 @@ class TrainingScrubber(View):
 
     def _head_counts(self, run: int) -> tuple[int, int]:
         """The sizes of the chosen kind in a run: layers, heads."""
-        n_layers, n_heads, _, _ = weights_of(self._runs[run].moments[0].traces[0], self.kind).shape
+        n_layers, n_heads, _, _ = attention_of(self._runs[run].moments[0].traces[0], self.kind).shape
         return n_layers, n_heads
 
     @traitlets.validate("moment", "sentence")

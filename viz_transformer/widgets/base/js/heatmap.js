@@ -267,17 +267,24 @@ function drawSeams(context, { cell, rowCell, x, y, boxWidth, boxHeight }, { rows
     context.fillRect(col * cell - 0.5, y, 1, boxHeight);
 }
 
-function drawNumbers(context, { cell, rowCell }, part, { weights, cols, limit, masked }, least, theme) {
+function drawNumbers(context, { cell, rowCell }, part, shown, least, theme) {
+  const { weights, cols, limit, masked, entry } = shown;
   const font = `${cell >= 48 ? 14 : cell >= 38 ? 12 : 11}px ${theme.family}`;
   for (let row = part.rows[0]; row < part.rows[1]; row++) {
     for (let col = part.cols[0]; col < part.cols[1]; col++) {
       const weight = weights[row * cols + col];
       if (masked?.[row * cols + col] || Math.abs(weight) < least) continue;
-      drawText(context, weightDigits(weight, limit), (col + 0.5) * cell, (row + 0.5) * rowCell, {
-        font,
-        colour: textColourOn(weightColour(weight, limit, theme)),
-        align: "center",
-      });
+      drawText(
+        context,
+        weightDigits(weight, limit, entry?.least),
+        (col + 0.5) * cell,
+        (row + 0.5) * rowCell,
+        {
+          font,
+          colour: textColourOn(weightColour(weight, limit, theme)),
+          align: "center",
+        },
+      );
     }
   }
 }

@@ -107,20 +107,23 @@ export function differencePower(limit) {
   return limit >= 0.1 && limit < 1000 ? 0 : Math.floor(Math.log10(limit) + 1e-9);
 }
 
-/** A weight to two decimals; a difference of weights with its sign, and the digits that its scale can tell apart. */
-export function formatWeight(value, limit = null) {
-  if (limit === null) return formatNumber(value, 2);
-  const power = differencePower(limit);
-  if (power >= SMALLEST_POWER && power <= 0) return formatSigned(value, power ? 1 - power : 2);
-  const digits = weightDigits(value, limit);
+/**
+ * A weight to two decimals; a difference of weights with its sign, unless its scale begins at 0 (`least`), and the
+ * digits that its scale can tell apart.
+ */
+export function formatWeight(value, limit = null, least = -1) {
+  const format = limit === null || least === 0 ? formatNumber : formatSigned;
+  const power = limit === null ? 0 : differencePower(limit);
+  if (power >= SMALLEST_POWER && power <= 0) return format(value, power ? 1 - power : 2);
+  const digits = weightDigits(value, limit, least);
   return /[1-9]/.test(digits) ? `${digits} × ${powerOfTen(Number(`1e${power}`))}` : "0";
 }
 
 /** A weight in a cell: a difference is a multiple of its scale's power of ten, which stands beside the scale. */
-export function weightDigits(value, limit = null) {
-  if (limit === null) return formatNumber(value, 2);
-  const power = differencePower(limit);
-  return power ? formatSigned(value * Number(`1e${-power}`), 1) : formatSigned(value, 2);
+export function weightDigits(value, limit = null, least = -1) {
+  const format = limit === null || least === 0 ? formatNumber : formatSigned;
+  const power = limit === null ? 0 : differencePower(limit);
+  return power ? format(value * Number(`1e${-power}`), 1) : format(value, 2);
 }
 
 /** Whether a difference is too small for the digits of its scale. */
