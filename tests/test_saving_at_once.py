@@ -67,7 +67,7 @@ def save_over(folder: Path, before: str) -> None:
 @pytest.mark.parametrize(
     "before",
     [
-        "another",
+        pytest.param("another", marks=pytest.mark.slow),
         pytest.param("an earlier version's", marks=pytest.mark.weekly),
         pytest.param("nothing", marks=pytest.mark.weekly),
     ],

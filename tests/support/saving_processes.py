@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from viz_transformer import _files, checkpoint
+from viz_transformer import _file_set, _files, checkpoint
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.config import ModelConfig
 from viz_transformer.model import Transformer
@@ -24,7 +24,7 @@ from viz_transformer.vocabulary import Vocabulary
 
 _N_READERS = 2
 #: The lines of these files are the steps of a save.
-_STEPS = {_files.__file__, checkpoint.__file__}
+_STEPS = {_file_set.__file__, _files.__file__, checkpoint.__file__}
 
 # A fork of this process would share torch's threads; each is one of a server that has imported torch alone.
 PROCESSES = multiprocessing.get_context("forkserver")
