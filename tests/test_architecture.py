@@ -18,7 +18,7 @@ from tests.support.source_code import MODULES, PACKAGE, ROOT, TEST_MODULES, for_
 from viz_transformer.widgets.base.bundle import bundle
 
 #: Leaves that every room may import.
-LEAVES = {"errors", "_bounds", "_extras", "_files", "_html", "_lazy", "_numbers", "_text"}
+LEAVES = {"errors", "_bounds", "_extras", "_file_set", "_files", "_html", "_lazy", "_numbers", "_text"}
 #: Which rooms each room may import, besides itself and the leaves; None: every room.
 ALLOWED: dict[str, set[str] | None] = {
     "__init__": None,
@@ -27,6 +27,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "errors": set(),
     "_bounds": set(),
     "_extras": set(),
+    "_file_set": set(),
     "_files": set(),
     "_html": set(),
     "_lazy": set(),

@@ -20,7 +20,7 @@ from tests.support.fuzz.doors import DOORS
 from tests.support.fuzz.values import Hostile
 from tests.support.hand_made_traces import make_trace
 from tests.support.small_models import small_config
-from viz_transformer.checkpoint import CONFIG, Checkpoint
+from viz_transformer.checkpoint import CHECKSUMS, CONFIG, Checkpoint
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.exercises import exercise
 from viz_transformer.model import Transformer
@@ -108,6 +108,7 @@ def test_weights_and_sizes_that_cannot_be_are_refused_before_a_model_is_built(tm
     with torch.no_grad():
         next(model.parameters()).view(-1)[0] = torch.inf
     folder = Checkpoint(model, words).save(tmp_path / "model")
+    (folder / CHECKSUMS).unlink()  # as in a folder of an earlier version
     with pytest.raises(FileError, match="holds NaN, infinity or a number beyond"):
         vt.load_translator(folder)
     # The first has other weights than the file holds; the second is a size that no model has.

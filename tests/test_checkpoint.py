@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from unittest import mock
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
-from viz_transformer.checkpoint import Checkpoint
+from viz_transformer import recipes
+from viz_transformer.checkpoint import TRAINING_FILES, Checkpoint
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.language_model import load_language_model
 from viz_transformer.masked_model import load_masked_model
 from viz_transformer.model import DecoderOnly, EncoderOnly, TracedTransformer, Transformer
+from viz_transformer.recipes import files, metrics_log
+from viz_transformer.recipes.provenance import MADE_BY, sha256
 from viz_transformer.training import make_model
 from viz_transformer.translator import load_translator
 from viz_transformer.vocabulary import Vocabulary
@@ -38,7 +43,7 @@ def equal(one: torch.nn.Module, other: torch.nn.Module) -> bool:
 
 
 def test_one_checkpoint_serves_the_traced_variant_too_and_nothing_in_it_is_pickled(folder: Path) -> None:
-    names = {"model.safetensors", "config.json", "vocabulary.json"}
+    names = {"model.safetensors", "config.json", "vocabulary.json", "checksums.json"}
     assert {path.name for path in folder.iterdir()} == names
     model = Checkpoint.load(folder).model
     traced = TracedTransformer(CONFIG).eval()
@@ -70,39 +75,30 @@ def test_a_failed_save_leaves_the_old_one(folder: Path, monkeypatch: pytest.Monk
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 
-@pytest.mark.parametrize("step", [1, 2])
-def test_a_save_cut_short_between_its_steps_leaves_a_checkpoint_and_other_files(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, step: int
-) -> None:
-    """As by kill -9: nothing is put right afterwards."""
-    replace, n_done = Path.replace, 0
-    (folder / "note.txt").write_text("mine")
-
-    def cut_short(self: Path, target: Path) -> Path:
-        nonlocal n_done
-        if n_done == step - 1:
-            raise KeyboardInterrupt
-        n_done += 1
-        return replace(self, target)
-
-    other = Checkpoint(make_model(CONFIG, 1).eval(), VOCABULARY)
-    monkeypatch.chdir(folder.parent)
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", cut_short)
-        with pytest.raises(KeyboardInterrupt):
-            other.save("model")
-    assert folder.exists() == (step == 1)
-    assert equal(Checkpoint.load("model").model, make_model(CONFIG, 0))
-    other.save("model")
-    assert equal(Checkpoint.load(folder).model, other.model)
-    assert (folder / "note.txt").read_text() == "mine"
-
-
 def test_someones_other_work_is_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(FileError, match="not a checkpoint"):
-        Checkpoint(make_model(CONFIG, 0), VOCABULARY).save(tmp_path)
-    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+    checkpoint = Checkpoint(make_model(CONFIG, 0), VOCABULARY)
+    huggingface = json.dumps({"architectures": ["GPT2LMHeadModel"], "vocab_size": 7})
+    for name, given in {
+        "thesis": {"thesis.txt": "years of work"},
+        "weights alone": {"model.safetensors": ""},
+        "a settings file": {"config.json": "{}"},
+        "a model of another library": {"model.safetensors": "", "config.json": huggingface},
+        "another program's checksums": {
+            "checksums.json": "{}",
+            "config.json": "{}",
+            "model.safetensors": "",
+        },
+    }.items():
+        (tmp_path / name).mkdir()
+        for each, text in given.items():
+            (tmp_path / name / each).write_text(text)
+        with pytest.raises(FileError, match=r"not a checkpoint|another program's"):
+            checkpoint.save(tmp_path / name)
+        assert {path.name: path.read_text() for path in (tmp_path / name).iterdir()} == given
+    for note in ("../note.txt", ".note", "checksums.json", "a/b", ""):
+        with pytest.raises(FileError, match="is no name for a file beside others"):
+            checkpoint.save(tmp_path / "new", {note: "text"})
+        assert not (tmp_path / "new").exists()
 
 
 def test_a_missing_file_is_named_with_the_remedy(folder: Path, tmp_path: Path) -> None:
@@ -110,12 +106,14 @@ def test_a_missing_file_is_named_with_the_remedy(folder: Path, tmp_path: Path) -
         Checkpoint.load(tmp_path / "nowhere")
     with pytest.raises(FileError, match="`viz-transformer train masked-model --out"):
         load_masked_model(tmp_path / "nowhere")
-    for path in list(folder.iterdir()):
+    for path in (folder / name for name in ("model.safetensors", "config.json", "vocabulary.json")):
         content = path.read_bytes()
         path.unlink()
         with pytest.raises(FileError, match=path.name):
             Checkpoint.load(folder)
         path.write_bytes(content)
+    (folder / "checksums.json").unlink()  # as in a folder of an earlier version
+    assert equal(Checkpoint.load(folder).model, make_model(CONFIG, 0))
 
 
 def test_damaged_files_and_those_of_another_model_are_refused(folder: Path) -> None:
@@ -132,9 +130,71 @@ def test_damaged_files_and_those_of_another_model_are_refused(folder: Path) -> N
     ):
         good = (folder / name).read_bytes()
         (folder / name).write_bytes(content)
-        with pytest.raises(error, match=message):
+        with pytest.raises(FileError, match=f"^{name} in .* is damaged or was changed.*with checked=False"):
             Checkpoint.load(folder)
+        with pytest.raises(error, match=message):
+            Checkpoint.load(folder, checked=False)
         (folder / name).write_bytes(good)
+
+
+def test_every_flipped_bit_is_named_and_loads_by_asking(folder: Path) -> None:
+    rng = Random(0)
+    for name in ("model.safetensors", "config.json", "vocabulary.json", "checksums.json"):
+        good = (folder / name).read_bytes()
+        for bit in rng.sample(range(8 * len(good)), 40):
+            flipped = bytearray(good)
+            flipped[bit // 8] ^= 1 << bit % 8
+            (folder / name).write_bytes(flipped)
+            with pytest.raises(FileError, match=name) as caught:
+                Checkpoint.load(folder)
+            assert "\n" not in str(caught.value)
+        (folder / name).write_bytes(good)
+    other = {name: weight + 1 for name, weight in make_model(CONFIG, 0).state_dict().items()}
+    save_file(other, folder / "model.safetensors")
+    for load in (load_translator, Checkpoint.load):
+        with pytest.raises(FileError, match="checked=False"):
+            load(folder)
+        assert not equal(load(folder, checked=False).model, make_model(CONFIG, 0))
+
+
+def test_a_save_forgets_the_training_of_the_model_that_it_replaces(folder: Path) -> None:
+    names = {MADE_BY, recipes.TRAINING_TRACE, metrics_log.METRICS_LOG, files.STATE, files.TEST}
+    assert set(TRAINING_FILES) == names
+    table = "one\tuno\n"
+    made_by = {"training": {}, "torch": "2", "pairs": {"test": {"n": 1, "sha256": sha256(table.encode())}}}
+    here = {path.name for path in folder.iterdir()}
+    other = Checkpoint(make_model(CONFIG, 1).eval(), VOCABULARY)
+    for record, tests, kept in (
+        (json.dumps(made_by), table, set()),
+        (json.dumps(made_by), "my own\ttests\n", {"test.tsv"}),
+        ('{"by": "me"}', table, names),  # it is not ours
+        ("[1]", table, names),
+    ):
+        for name in names:
+            (folder / name).write_text("written by a training")
+        (folder / "made_by.json").write_text(record)
+        (folder / "test.tsv").write_text(tests)
+        other.save_weights(folder)
+        assert {path.name for path in folder.iterdir()} == here | names, record
+        other.save(folder)
+        assert {path.name for path in folder.iterdir()} == here | kept, record
+        other.save(folder, {"made_by.json": "{}"})
+        assert (folder / "made_by.json").read_text() == "{}"
+
+
+def test_links_and_permissions_stay(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    weights = (folder / "model.safetensors").rename(tmp_path / "disk" / "weights")
+    (folder / "model.safetensors").symlink_to(weights)
+    (folder / "config.json").chmod(0o640)
+    (tmp_path / "link").symlink_to("model")
+    other = Checkpoint(make_model(CONFIG, 1).eval(), VOCABULARY)
+    assert other.save(tmp_path / "link") == tmp_path / "link"
+    for path in (tmp_path / "link", folder / "model.safetensors"):
+        assert path.is_symlink()
+    assert (folder / "config.json").stat().st_mode & 0o777 == 0o640
+    assert equal(Checkpoint.load(folder).model, other.model)
+    assert [path.name for path in weights.parent.iterdir()] == ["weights"]
 
 
 FAMILIES = {

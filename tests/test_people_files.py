@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 import viz_transformer as vt
+from tests.support.hand_made_traces import make_trace
 from viz_transformer._files import atomic_write, bundled
-from viz_transformer.checkpoint import CHECKPOINT_FILES, Checkpoint
+from viz_transformer.checkpoint import CHECKPOINT_FILES, TRAINING_FILES, Checkpoint
 from viz_transformer.cli import main
+from viz_transformer.cli.course import course, find_lesson
+from viz_transformer.cli.lessons import copy_lessons
 from viz_transformer.errors import FileError
 from viz_transformer.export.site import write_site
-from viz_transformer.recipes import train_induction_model
+from viz_transformer.plots import plot_heads, save_figure
+from viz_transformer.recipes import (
+    train_induction_model,
+    train_learned_positions,
+    write_six_pairs_trainings,
+)
 
 PAIRS = "".join(f"one {word}\tuno {word}\n" for word in "abcdefghij")
 SMALL = [
     *("--steps", "2", "--look-every", "2", "--d-model", "8", "--n-heads", "2"),
     *("--n-layers", "1", "--d-ff", "8"),
 ]
+#: Where an assignment puts lesson 3.
+SOURCE = Path("course/source", find_lesson("3").path.stem, find_lesson("3").path.name)
+TRANSLATE = ("translate", "the cat sleeps")
+EVALUATE = ("evaluate", "--pairs", "cats.tsv")
 NOTEBOOK = {
     "cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": ["# Title"]}],
     "metadata": {},
@@ -46,13 +61,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).mkdir()
         (tmp_path / name / "thesis.txt").write_text("years of work")
     (tmp_path / "pairs.tsv").write_text(PAIRS)
+    (tmp_path / "cats.tsv").write_text("the cat sleeps\tel gato duerme\n")
     (tmp_path / "n.ipynb").write_text(json.dumps(NOTEBOOK))
     (tmp_path / "other.ipynb").write_text("{}")
     (tmp_path / "n.html").write_text('<meta http-equiv="Content-Security-Policy"><p>my own page</p>')
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "index.html").write_text("<p>my own index</p>")
+    (tmp_path / "n.png").write_bytes(b"my own picture")
+    (tmp_path / "mine.txt").write_text("my own text")
     shutil.copytree(bundled("data/en-es"), tmp_path / "model")
     (tmp_path / "model" / "notes.txt").write_text("mine")
+    (tmp_path / "hf").mkdir()
+    (tmp_path / "hf" / "model.safetensors").write_bytes(b"weights of another library")
+    (tmp_path / "hf" / "config.json").write_text('{"architectures": ["GPT2LMHeadModel"]}')
+    (tmp_path / "other").mkdir()
+    shutil.copytree(tmp_path / "model", tmp_path / "other" / "model")
+    (tmp_path / "other" / "model" / "test.tsv").write_text(PAIRS)
+    (tmp_path / "whole").mkdir()
+    for name in ("03_attention.html", "07_masks.html"):
+        (tmp_path / "whole" / name).write_text("a lesson")
+    (tmp_path / "whole" / "index.html").write_text('<a href="07_masks.html">7</a>')
+    (tmp_path / SOURCE.parent).mkdir(parents=True)
+    (tmp_path / SOURCE).write_text("changed by the teacher")
     return tmp_path
 
 
@@ -73,56 +103,102 @@ def refused_by_python(call: Callable[[], object]) -> Callable[[], object]:
     return called
 
 
-REFUSED: dict[str, Callable[[], object]] = {
-    "train onto a model": run("train", "--pairs", "pairs.tsv", "--out", "model", *SMALL),
-    "train a bundled one onto a model": run("train", "en-es", "--out", "model", "--steps", "1"),
-    "train with test.tsv in the folder as input": run(
-        *("train", "--pairs", "other/model/test.tsv", "--out", "other/model", "--overwrite", *SMALL)
+#: By what would be replaced: the call, and what its one line says.
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "train: a model": (
+        run("train", "--pairs", "pairs.tsv", "--out", "model", *SMALL),
+        "--overwrite.*--resume",
     ),
-    "train and both resume and overwrite": run(
-        *("train", "--pairs", "pairs.tsv", "--out", "model", "--resume", "--overwrite")
+    "train: a model, with a bundled one": (
+        run("train", "en-es", "--out", "model", "--steps", "1"),
+        "--overwrite.*--resume",
     ),
-    "html onto the notebook": run("html", "n.ipynb", "-o", "n.ipynb"),
-    "html onto the notebook by another path": run("html", "n.ipynb", "-o", "pages/../n.ipynb"),
-    "html beside a page of one's own": run("html", "n.ipynb"),
-    "html onto another notebook": run("html", "n.ipynb", "-o", "other.ipynb"),
-    "translate onto a page of one's own": run("translate", "the cat sleeps", "--html", "n.html"),
-    "site over an index of one's own": refused_by_python(lambda: write_site(["n.ipynb"], "pages")),
-    "site over a page of one's own": refused_by_python(lambda: write_site(["n.ipynb"], ".")),
-    "evaluate onto its pairs": run("evaluate", "--pairs", "pairs.tsv", "--output", "pairs.tsv"),
-    "evaluate onto its model": run(
-        *("evaluate", "model", "--pairs", "pairs.tsv", "--output", "model/config.json")
+    "train: another library's model": (
+        run("train", "--pairs", "pairs.tsv", "--out", "hf", "--overwrite", *SMALL),
+        "'hf' exists and is not a checkpoint",
     ),
-    "translate onto its model": run(
-        *("translate", "the cat sleeps", "--model", "model", "--html", "model/config.json")
+    "train: another's work": (
+        run("train", "--pairs", "pairs.tsv", "--out", "model.old", *SMALL),
+        "exists and is not a checkpoint",
     ),
-    "an induction model over another": refused_by_python(lambda: train_induction_model("model")),
+    "train: its pairs": (
+        run("train", "--pairs", "other/model/test.tsv", "--out", "other/model", "--overwrite", *SMALL),
+        "is read",
+    ),
+    "train: the model that it begins from": (
+        run("train", "--pairs", "pairs.tsv", "--from", "model", "--out", "./model", "--overwrite"),
+        "is read",
+    ),
+    "train: by both resume and overwrite": (
+        run("train", "--pairs", "pairs.tsv", "--out", "model", "--resume", "--overwrite"),
+        "give one",
+    ),
+    "html: the notebook": (run("html", "n.ipynb", "-o", "n.ipynb"), "is read"),
+    "html: the notebook, by another path": (run("html", "n.ipynb", "-o", "pages/../n.ipynb"), "is read"),
+    "html: the notebook, meant": (run("html", "n.ipynb", "-o", "n.ipynb", "--overwrite"), "is read"),
+    "html: a page beside it": (run("html", "n.ipynb"), "no page that viz_transformer wrote"),
+    "html: another notebook": (run("html", "n.ipynb", "-o", "other.ipynb"), "no page that viz_transformer"),
+    "translate: a page": (run(*TRANSLATE, "--html", "n.html"), "no page that viz_transformer wrote"),
+    "translate: a picture": (run(*TRANSLATE, "--png", "n.png"), "is there already.*--overwrite"),
+    "translate: its page with its picture": (run(*TRANSLATE, "--html", "x.png", "--png", "./x.png"), "both"),
+    "translate: its model": (
+        run(*TRANSLATE, "--model", "model", "--html", "model/config.json", "--overwrite"),
+        "is read",
+    ),
+    "evaluate: a text": (run(*EVALUATE, "--output", "mine.txt"), "is there already.*--overwrite"),
+    "evaluate: a picture": (run("evaluate", "--reliability", "n.png"), "is there already.*--overwrite"),
+    "evaluate: its pairs": (run(*EVALUATE, "--output", "cats.tsv", "--overwrite"), "is read"),
+    "evaluate: its model": (
+        run("evaluate", "model", "--pairs", "pairs.tsv", "--output", "model/config.json", "--overwrite"),
+        "is read",
+    ),
+    "site: the way to a lesson": (run("site", "whole", "--lesson", "3"), "07_masks.html.*--overwrite"),
+    "site: an index": (run("site", "pages", "--lesson", "3"), "no page that viz_transformer wrote"),
+    "write_site: an index": (refused_by_python(lambda: write_site(["n.ipynb"], "pages")), ""),
+    "write_site: a page": (refused_by_python(lambda: write_site(["n.ipynb"], ".")), ""),
+    "assignment: a lesson": (
+        run("lessons", "assignment", "course", "--lesson", "3"),
+        "already exists and is different.*--overwrite",
+    ),
+    "train_induction_model: another": (refused_by_python(lambda: train_induction_model("model")), ""),
+    "train_induction_model: another library's": (refused_by_python(lambda: train_induction_model("hf")), ""),
+    "train_learned_positions: a model's record": (
+        refused_by_python(lambda: train_learned_positions("model")),
+        "",
+    ),
+    "write_six_pairs_trainings: a model's record": (
+        refused_by_python(lambda: write_six_pairs_trainings("model")),
+        "",
+    ),
+    "export_html: a page": (
+        refused_by_python(lambda: vt.export_html(vt.explore(make_trace()), "n.html")),
+        "",
+    ),
+    "Checkpoint.save: another library's model": (refused_by_python(lambda: tiny().save("hf")), ""),
+    "Checkpoint.save: another's work": (refused_by_python(lambda: tiny().save("model.old")), ""),
 }
+
+
+def tiny() -> Checkpoint:
+    """Return a checkpoint to save."""
+    return Checkpoint.load(bundled("data/language-model"))
 
 
 def test_commands_that_would_replace_foreign_files_are_refused_in_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "other").mkdir()
-    shutil.copytree(folder / "model", folder / "other" / "model")
-    (folder / "other" / "model" / "test.tsv").write_text(PAIRS)
     before = contents(folder)
-    for what, call in REFUSED.items():
+    for what, (call, said) in REFUSED.items():
         assert call() == 2, what
         assert contents(folder) == before, what
         line = capsys.readouterr().err
         assert line.count("\n") <= 1, what
-        assert "onto a model" not in what or ("--overwrite" in line and "--resume" in line), what
-
-
-def save_model() -> None:
-    Checkpoint.load(bundled("data/language-model")).save("model")
+        assert re.search(said, line), f"{what}: {line}"
 
 
 def save_model_by_a_link() -> None:
     Path("link").symlink_to("model", target_is_directory=True)
-    save_model_to = Checkpoint.load(bundled("data/language-model"))
-    assert save_model_to.save("link") == Path("link")
+    assert tiny().save("link") == Path("link")
 
 
 def save_trace() -> None:
@@ -135,22 +211,41 @@ def write_page_twice() -> int:
     return max(main(["html", "n.ipynb", "-o", "twice.html"]) for _ in range(2))
 
 
+#: What belongs to a trained model in its folder.
+MODEL = {f"model/{name}" for name in (*CHECKPOINT_FILES, *TRAINING_FILES)}
+LESSONS = {str(SOURCE.with_name(lesson.path.name)) for lesson in course()} - {str(SOURCE)}
+#: By what is replaced: the call, and all that it may change.
 WRITTEN: dict[str, tuple[Callable[[], object], set[str]]] = {
-    "a checkpoint": (save_model, {f"model/{name}" for name in CHECKPOINT_FILES}),
+    "a checkpoint": (lambda: tiny().save("model"), MODEL),
     "a checkpoint by a link": (
         save_model_by_a_link,
-        {"link", *(f"{where}/{name}" for where in ("model", "link") for name in CHECKPOINT_FILES)},
+        {"link", *MODEL, *(name.replace("model/", "link/", 1) for name in MODEL)},
     ),
     "a trace": (save_trace, {"t.npz"}),
     "a page of ours, twice": (write_page_twice, {"twice.html"}),
     "a trained model": (
         run("train", "--pairs", "pairs.tsv", "--out", "model", "--overwrite", *SMALL),
-        {
-            *(f"model/{name}" for name in CHECKPOINT_FILES),
-            *(f"model/{name}" for name in ("curve.jsonl", "made_by.json", "test.tsv")),
-            *(f"model/{name}" for name in ("training.npz", "training.safetensors")),
-        },
+        MODEL,
     ),
+    "a page of ours, meant": (run("html", "n.ipynb", "--overwrite"), {"n.html"}),
+    "a page, meant": (run(*TRANSLATE, "--html", "n.html", "--overwrite"), {"n.html"}),
+    "a picture, meant": (run(*TRANSLATE, "--png", "n.png", "--overwrite"), {"n.png"}),
+    "a text, meant": (run(*EVALUATE, "--output", "mine.txt", "--overwrite"), {"mine.txt"}),
+    "a lesson of a course, meant": (
+        run("lessons", "assignment", "course", "--lesson", "3", "--overwrite"),
+        {str(SOURCE), "course/nbgrader_config.py"},
+    ),
+    "nothing, listing lessons": (run("lessons", "list", "--folder", "pages"), set()),
+    "a lesson, kept beside it": (
+        run("lessons", "reset", "3", "--folder", str(SOURCE.parent)),
+        {str(SOURCE), str(SOURCE.with_name(f"{SOURCE.stem}.mine-{date.today().isoformat()}.ipynb"))},
+    ),
+    "lessons that are not there": (lambda: copy_lessons(SOURCE.parent), LESSONS),
+    "a figure, as matplotlib does": (
+        lambda: save_figure(plot_heads(make_trace(), "cross"), "n.png"),
+        {"n.png"},
+    ),
+    "a trace, as numpy does": (lambda: make_trace().save("mine.txt"), {"mine.txt"}),
 }
 
 
@@ -158,7 +253,7 @@ WRITTEN: dict[str, tuple[Callable[[], object], set[str]]] = {
 def test_commands_replace_only_files_that_they_wrote(folder: Path, what: str) -> None:
     write, own = WRITTEN[what]
     before = contents(folder)
-    assert not write()
+    assert write() != 2
     after = contents(folder)
     others = {name: content for name, content in before.items() if name not in own}
     assert {name: after.get(name, "gone") for name in others} == others
@@ -177,18 +272,37 @@ def test_a_training_that_replaces_another_leaves_none_of_its_files(folder: Path)
     assert len((folder / "mine" / "curve.jsonl").read_text().splitlines()) == 1
 
 
-def test_a_file_has_the_usual_rights_and_a_failed_write_leaves_nothing(folder: Path) -> None:
+def test_a_file_keeps_its_rights_a_link_its_target_and_a_failed_write_leaves_nothing(folder: Path) -> None:
     (folder / "usual").write_text("")
     with atomic_write("new") as part:
         part.write_text("new")
     assert (folder / "new").stat().st_mode == (folder / "usual").stat().st_mode
+    (folder / "new").chmod(0o640)
+    (folder / "link").symlink_to("pages/far")
+    (folder / "pages" / "far").symlink_to("../new")
+    (folder / "dangling").symlink_to("pages/later")
+    for name in ("link", "dangling"):
+        with atomic_write(name) as part:
+            part.write_text(f"by {name}")
+        assert (folder / name).is_symlink()
+        assert (folder / name).read_text() == f"by {name}"
+    assert (folder / "new").read_text() == "by link"
+    assert (folder / "new").stat().st_mode & 0o777 == 0o640
+    assert (folder / "pages" / "far").is_symlink()
+    (folder / "loop").symlink_to("loop")
+    os.mkfifo(folder / "pipe")
     before = contents(folder)
 
-    def write_half() -> None:
-        with atomic_write("new") as part:
+    def write_half(name: str) -> None:
+        with atomic_write(name) as part:
             part.write_text("half")
             raise RuntimeError
 
-    with pytest.raises(RuntimeError):
-        write_half()
+    for name in ("new", "link", "other-new"):
+        with pytest.raises(RuntimeError):
+            write_half(name)
+    for name in ("loop", "pages", "pipe", "none/new", "/dev/null"):
+        with pytest.raises(FileError, match="cannot write"):
+            write_half(name)
     assert contents(folder) == before
+    assert Path("/dev/null").is_char_device()

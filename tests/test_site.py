@@ -136,3 +136,26 @@ def test_the_command_refuses_a_lesson_that_does_not_exist(
     assert main(["site", str(tmp_path / "site"), "--lesson", "1", "--lesson", "99"]) == 2
     assert "there is no lesson '99'" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
+
+
+def test_a_site_of_fewer_lessons_over_one_of_more_is_refused_unless_it_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(site_module, "convert", lambda notebook, **_: convert(notebook))  # without running it
+    out = tmp_path / "site"
+    command = ["site", str(out)]
+    for lesson in ("1", "3", "clinic"):
+        command += ["--lesson", lesson]
+    assert main(command) == 0
+    whole = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert len(whole) == 4
+    capsys.readouterr()
+    assert main(["site", str(out), "--lesson", "3"]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert "would no longer lead to 2 pages that are there" in line
+    assert "--overwrite" in line
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == whole
+    assert main([*command, "--lesson", "2"]) == 0
+    assert main(["site", str(out), "--lesson", "3", "--overwrite"]) == 0
+    assert main(["site", str(out), "--lesson", "3"]) == 0, "its first page leads to no other"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import secrets
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -90,25 +92,53 @@ def make_folder(path: str | os.PathLike[str], advice: str = "choose another") ->
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces `path` once everything is written.
 
-    It stands in a new hidden folder beside `path`, so that no other file is in its way. If writing fails,
-    the file at `path` is unchanged and nothing temporary is left.
+    It is a new hidden file in the same folder, so that no other file is in its way. A link stays a link, to
+    a file that is replaced, and a file keeps its permissions. If writing fails, the file at `path` is
+    unchanged and nothing temporary is left.
 
     Raises:
         FileError: if the file cannot be written.
     """
     path = given_path(path)
+    place = Path(os.path.realpath(path))
+    part = place.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with tempfile.TemporaryDirectory(
-            prefix=".", suffix=".part", dir=path.parent, ignore_cleanup_errors=True
-        ) as own:
-            part = Path(own, path.name)
+        try:
+            check_replaceable(place)
             yield part
-            part.replace(path)
+            take_place(part, place)
+        finally:
+            part.unlink(missing_ok=True)
+    except FileError:  # of what writes
+        raise
     except OSError as error:
         raise FileError(
             f"cannot write {str(path)!r}: {error.strerror or error}; "
             "choose a folder that exists and that you may write to"
         ) from error
+
+
+def take_place(new: Path, place: Path) -> None:
+    """Give a new file the name and the permissions of the one that it replaces.
+
+    Raises:
+        OSError: if it cannot be done.
+    """
+    with suppress(FileNotFoundError):
+        shutil.copymode(place, new)
+    new.replace(place)
+
+
+def check_replaceable(place: Path) -> None:
+    """Refuse to replace what is no file, or a file that may not be written.
+
+    Raises:
+        OSError: if that is there: a folder, a device, a link to itself.
+    """
+    if place.is_symlink() or (place.exists() and not place.is_file()):
+        raise FileExistsError(errno.EEXIST, "what is there is not a file")
+    if place.exists() and not os.access(place, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file that is there may not be written")
 
 
 def check_not_input(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
@@ -125,6 +155,19 @@ def check_not_input(output: str | os.PathLike[str], *inputs: str | os.PathLike[s
         )
 
 
+def check_unused(output: str | os.PathLike[str], overwrite: bool) -> None:
+    """Refuse to write where something is already, unless that is meant.
+
+    Raises:
+        FileError: if something is there.
+    """
+    if not overwrite and given_path(output).exists():
+        raise FileError(
+            f"{os.fspath(output)!r} is there already; give another name to write to, or replace it with "
+            "--overwrite"
+        )
+
+
 @contextmanager
 def one_at_a_time(path: str | os.PathLike[str]) -> Iterator[None]:
     """Wait until no other process of this machine is in a ``with`` block like this one for the same file.
@@ -138,6 +181,11 @@ def one_at_a_time(path: str | os.PathLike[str]) -> Iterator[None]:
             lock = Path(tempfile.gettempdir(), f"viz_transformer-{_user()}-{name}.lock")
             _lock(stack.enter_context(lock.open("ab")))
         yield
+
+
+def is_own(path: Path) -> bool:
+    """Return whether a file belongs to the account that runs this."""
+    return path.stat().st_uid == _user()
 
 
 def _user() -> int:

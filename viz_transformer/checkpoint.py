@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import glob
+import hashlib
+import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import load, save
 
-from viz_transformer._files import atomic_write, given_path
+from viz_transformer._file_set import CHECKSUMS, has_checksums, is_unfinished, read_files, write_files
+from viz_transformer._files import given_path
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.vocabulary import Tokeniser, from_json
 
-WEIGHTS, CONFIG, VOCABULARY = CHECKPOINT_FILES = ("model.safetensors", "config.json", "vocabulary.json")
+WEIGHTS, CONFIG, VOCABULARY = _MODEL_FILES = ("model.safetensors", "config.json", "vocabulary.json")
+#: What `Checkpoint.save` writes.
+CHECKPOINT_FILES = (*_MODEL_FILES, CHECKSUMS)
+MADE_BY, TEST = "made_by.json", "test.tsv"
+#: What a training writes beside its checkpoint (`recipes`).
+TRAINING_FILES = (MADE_BY, "training.npz", "curve.jsonl", "training.safetensors", TEST)
 #: Of a model whose positions are computed, so that its weights don't say how many there are.
 _MOST_POSITIONS = 1_000_000
 #: No training leads here, and products of larger ones would be infinite.
 _LARGEST_WEIGHT = 1e6
-#: How the name of the folder ends in which a save keeps what it replaces.
-_ASIDE = ".save"
 #: A model this many times as large as its weights is not built.
 _MOST_TIMES = 4
 
@@ -51,72 +53,81 @@ class Checkpoint(Generic[Model]):
     def save(self, folder: str | os.PathLike[str], notes: dict[str, str] | None = None) -> Path:
         """Write the checkpoint; files of a checkpoint that was there are replaced only when all is written.
 
-        Other files in the folder stay.
+        What the training of that one wrote beside it is removed, and other files in the folder stay. Several
+        processes may save and load one folder: the last save wins, and what is loaded is whole.
 
         Args:
             folder: where to.
             notes: further text files to put beside it (name to content), such as a README.
 
         Raises:
-            FileError: if the folder cannot be written.
+            FileError: if the folder cannot be written, or holds something else than a checkpoint.
         """
         folder = given_path(folder)
-        texts = {
-            CONFIG: self.model.config.to_json() + "\n",
-            VOCABULARY: self.vocabulary.to_json() + "\n",
-            **(notes or {}),
-        }
+        texts = {name: text.encode() for name, text in (notes or {}).items()}
         check_writable(folder)
         try:
-            with _replacing(folder) as new:
-                (new / WEIGHTS).write_bytes(save(self.model.state_dict()))
-                for name, text in texts.items():
-                    (new / name).write_text(text, encoding="utf-8")
+            write_files(
+                folder, {**self._files(), **texts}, lambda: _forget_training(folder, keep=texts.keys())
+            )
         except OSError as error:
             raise _cannot_write(folder, error) from error
         return folder
 
     def save_weights(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the weights alone into a folder that `save` wrote: a later state of its model.
+        """Write a later state of the model into the folder that `save` wrote, all else in which stays.
 
         Raises:
-            FileError: if they cannot be written; those that were there stay.
+            FileError: if it cannot be written; what was there stays.
         """
-        path = given_path(folder) / WEIGHTS
-        with atomic_write(path) as part:
-            part.write_bytes(save(self.model.state_dict()))
-        return path
+        folder = given_path(folder)
+        try:
+            write_files(folder, self._files())
+        except OSError as error:
+            raise _cannot_write(folder, error) from error
+        return folder / WEIGHTS
+
+    def _files(self) -> dict[str, bytes]:
+        return {
+            WEIGHTS: save(self.model.state_dict()),
+            CONFIG: f"{self.model.config.to_json()}\n".encode(),
+            VOCABULARY: f"{self.vocabulary.to_json()}\n".encode(),
+        }
 
     @overload
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Checkpoint[Any]: ...
+    def load(cls, folder: str | os.PathLike[str], *, checked: bool = True) -> Checkpoint[Any]: ...
 
     @overload
     @classmethod
-    def load(cls, folder: str | os.PathLike[str], kind: type[Model]) -> Checkpoint[Model]: ...
+    def load(
+        cls, folder: str | os.PathLike[str], kind: type[Model], *, checked: bool = True
+    ) -> Checkpoint[Model]: ...
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str], kind: type | None = None) -> Checkpoint[Any]:
+    def load(
+        cls, folder: str | os.PathLike[str], kind: type | None = None, *, checked: bool = True
+    ) -> Checkpoint[Any]:
         """Read a checkpoint folder.
 
         Args:
             folder: the folder.
             kind: the class that its model must be of; by default any.
+            checked: whether its files must be those that were saved; False loads changed ones as they are.
 
         Raises:
             FileError: if the folder or a file of it is missing or damaged.
             UserError: if its parts do not fit each other, or its model is of another kind.
         """
         folder = given_path(folder)
-        if not folder.exists():
-            folder = _cut_short(folder) or folder
         if not folder.is_dir():
             raise FileError(
                 f"no checkpoint folder at {str(folder)!r}; check the path, or train one with "
                 f"`viz-transformer train {_family_of(kind)[3]} --out {folder}`"
             )
-        config = ModelConfig.from_json(_read_text(folder / CONFIG))
-        vocabulary = from_json(_read_text(folder / VOCABULARY))
+        files = read_files(folder, _MODEL_FILES, checked=checked)
+        config = ModelConfig.from_json(_text(folder / CONFIG, files[CONFIG]))
+        vocabulary = from_json(_text(folder / VOCABULARY, files[VOCABULARY]))
         if len(vocabulary) != config.vocab_size:
             raise UserError(
                 f"{str(folder)!r} has a vocabulary of {len(vocabulary)} tokens for a model of "
@@ -128,7 +139,7 @@ class Checkpoint(Generic[Model]):
                 f"{str(folder)!r} holds {name}, and {_family_of(kind)[1]} is expected; load it with "
                 f"vt.{loader}, or give another folder"
             )
-        weights = _read_weights(folder / WEIGHTS)
+        weights = _weights(folder / WEIGHTS, files[WEIGHTS])
         _check_sizes(folder, config, weights)
         model = of_config(config)
         _check_shapes(folder, weights, model.state_dict())
@@ -141,50 +152,24 @@ def _family_of(kind: type | None) -> tuple[type, str, str, str]:
     return next(entry for entry in _FAMILIES.values() if kind in (None, entry[0]))
 
 
-@contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
-    """Yield a new folder, whose files replace those of the same names in `folder` once all are written.
+def _forget_training(folder: Path, keep: Collection[str]) -> None:
+    """Remove what a training of ours wrote beside an earlier checkpoint: of a new one it tells nothing.
 
-    It stands in a hidden folder beside `folder`, made by this call. While the two change places, the
-    earlier one is there too, and it is only removed when nothing is left in it.
+    That it was one of ours its ``made_by.json`` says, and also which test pairs are its own.
     """
-    place = Path(os.path.realpath(folder))  # of a link, what it leads to
-    if not place.exists() and (cut_short := _cut_short(place)):
-        cut_short.replace(place)
-    own = Path(tempfile.mkdtemp(prefix=".", suffix=_ASIDE, dir=place.parent))
-    new, old = own / "new", own / "old" / place.name
+    tests = folder / TEST
     try:
-        new.mkdir()
-        old.parent.mkdir()
-        yield new
-        if place.exists():
-            place.replace(old)
-        new.replace(place)
-        if old.exists():
-            _move_others(old, place)
-    finally:
-        if old.exists() and not place.exists():
-            old.replace(place)
-        shutil.rmtree(new, ignore_errors=True)
-        with suppress(OSError):  # they are kept if anything is left in them
-            old.parent.rmdir()
-            own.rmdir()
-
-
-def _move_others(old: Path, place: Path) -> None:
-    """Move what an earlier folder holds besides replaced files into the new one, and remove the earlier."""
-    for entry in old.iterdir():
-        if not (place / entry.name).exists():
-            entry.rename(place / entry.name)
-        elif not entry.is_dir():
-            entry.unlink()
-    old.rmdir()
-
-
-def _cut_short(folder: Path) -> Path | None:
-    """Return where a save that was killed between its two last steps left the earlier checkpoint."""
-    found = folder.parent.glob(f".*{_ASIDE}/old/{glob.escape(folder.name)}/{WEIGHTS}")
-    return max((path.parent for path in found), key=lambda path: path.stat().st_mtime, default=None)
+        made_by = json.loads((folder / MADE_BY).read_bytes())
+        if not {"training", "torch"} <= made_by.keys():
+            return
+        digest = made_by.get("pairs", {}).get("test", {}).get("sha256")
+        if not tests.is_file() or hashlib.sha256(tests.read_bytes()).hexdigest() != digest:
+            keep = {*keep, TEST}
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return
+    for name in reversed(TRAINING_FILES):  # made_by.json is last, so that a save that was killed can go on
+        if name not in keep:
+            (folder / name).unlink(missing_ok=True)
 
 
 def check_writable(folder: str | os.PathLike[str]) -> None:
@@ -196,40 +181,54 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
         FileError: if it cannot.
     """
     folder = given_path(folder)
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / WEIGHTS).exists()):
-        raise FileError(f"{str(folder)!r} exists and is not a checkpoint; choose a new or an empty folder")
     try:
+        if folder.is_file() or (folder.exists() and not _is_free(folder)):
+            raise FileError(
+                f"{str(folder)!r} exists and is not a checkpoint; choose a new or an empty folder"
+            )
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _cannot_write(folder, error) from error
-    if not os.access(folder.parent, os.W_OK):
+    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
         raise _cannot_write(folder, PermissionError("permission denied"))
 
 
-def _cannot_write(folder: Path, error: Exception) -> FileError:
+def _is_free(folder: Path) -> bool:
+    """Return whether a folder holds a checkpoint of ours, or nothing."""
+    if all(map(is_unfinished, folder.iterdir())) or has_checksums(folder):
+        return True
+    try:
+        ModelConfig.from_json((folder / CONFIG).read_text(encoding="utf-8"))
+    except (FileNotFoundError, UnicodeDecodeError, UserError):
+        return False
+    return (folder / WEIGHTS).exists()
+
+
+def _cannot_write(folder: Path, error: OSError) -> FileError:
+    if isinstance(error, FileError):
+        return error
     return FileError(
         f"cannot write the checkpoint {str(folder)!r}: {error}; "
         "choose a folder that you may write to, with room for it"
     )
 
 
-def _read_text(path: Path) -> str:
+def _text(path: Path, content: bytes) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return content.decode()
+    except UnicodeDecodeError as error:
         raise FileError(
             f"the checkpoint {str(path.parent)!r} has no readable {path.name}; copy the whole "
             "folder again, or train it again"
         ) from error
 
 
-def _read_weights(path: Path) -> dict[str, torch.Tensor]:
+def _weights(path: Path, content: bytes) -> dict[str, torch.Tensor]:
     try:
-        weights = load_file(path)
-    except (OSError, SafetensorError) as error:
+        weights = load(content)
+    except SafetensorError as error:
         raise FileError(
-            f"{str(path)!r} is missing, truncated or damaged ({error}); copy the whole folder "
-            "again, or train it again"
+            f"{str(path)!r} is truncated or damaged ({error}); copy the whole folder again, or train it again"
         ) from error
     for name, weight in weights.items():
         if not (weight.float().abs() <= _LARGEST_WEIGHT).all():  # so is no NaN

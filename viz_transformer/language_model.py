@@ -195,7 +195,9 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
         return [*given[1:], *written]  # without <sos>
 
 
-def load_language_model(folder: str | os.PathLike[str] | None = None) -> LanguageModel:
+def load_language_model(
+    folder: str | os.PathLike[str] | None = None, *, checked: bool = True
+) -> LanguageModel:
     """Load a language model.
 
     >>> import viz_transformer as vt
@@ -204,10 +206,12 @@ def load_language_model(folder: str | os.PathLike[str] | None = None) -> Languag
 
     Args:
         folder: a checkpoint folder; by default the bundled one, which writes Spanish.
+        checked: whether its files must be those that were saved; False loads changed ones as they are.
 
     Raises:
         FileError: if the folder is missing or damaged.
         UserError: if its parts do not fit each other, or it holds a model of another kind.
     """
-    checkpoint = Checkpoint.load(bundled("data/language-model") if folder is None else folder, DecoderOnly)
+    place = bundled("data/language-model") if folder is None else folder
+    checkpoint = Checkpoint.load(place, DecoderOnly, checked=checked)
     return LanguageModel(checkpoint.model, checkpoint.vocabulary)

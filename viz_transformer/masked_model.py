@@ -209,7 +209,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         return filled[gap]
 
 
-def load_masked_model(folder: str | os.PathLike[str] | None = None) -> MaskedModel:
+def load_masked_model(folder: str | os.PathLike[str] | None = None, *, checked: bool = True) -> MaskedModel:
     """Load a masked-word model.
 
     >>> import viz_transformer as vt
@@ -218,12 +218,14 @@ def load_masked_model(folder: str | os.PathLike[str] | None = None) -> MaskedMod
 
     Args:
         folder: a checkpoint folder; by default the bundled one, which reads Spanish.
+        checked: whether its files must be those that were saved; False loads changed ones as they are.
 
     Raises:
         FileError: if the folder is missing or damaged.
         UserError: if its parts do not fit each other, or it holds a model of another kind.
     """
-    checkpoint = Checkpoint.load(bundled("data/masked-model") if folder is None else folder, EncoderOnly)
+    place = bundled("data/masked-model") if folder is None else folder
+    checkpoint = Checkpoint.load(place, EncoderOnly, checked=checked)
     if not isinstance(checkpoint.vocabulary, Vocabulary):
         raise UserError(
             f"{str(folder)!r} has pieces of words, and a gap is a whole word; train it with words"

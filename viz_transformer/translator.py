@@ -219,7 +219,7 @@ class Translator(WritingModel[Transformer, TracedTransformer]):
         return list(written)
 
 
-def load_translator(folder: str | os.PathLike[str] | None = None) -> Translator:
+def load_translator(folder: str | os.PathLike[str] | None = None, *, checked: bool = True) -> Translator:
     """Load a translator.
 
     >>> import viz_transformer as vt
@@ -228,10 +228,12 @@ def load_translator(folder: str | os.PathLike[str] | None = None) -> Translator:
 
     Args:
         folder: a checkpoint folder; by default the bundled English→Spanish one.
+        checked: whether its files must be those that were saved; False loads changed ones as they are.
 
     Raises:
         FileError: if the folder is missing or damaged.
         UserError: if its parts do not fit each other, or it holds a model of another kind.
     """
-    checkpoint = Checkpoint.load(bundled("data/en-es") if folder is None else folder, Transformer)
+    place = bundled("data/en-es") if folder is None else folder
+    checkpoint = Checkpoint.load(place, Transformer, checked=checked)
     return Translator(checkpoint.model, checkpoint.vocabulary)

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from viz_transformer import __version__
 from viz_transformer._extras import need
-from viz_transformer._files import check_not_input, given_path
+from viz_transformer._files import check_not_input, check_unused, given_path
 from viz_transformer.cli.coreference import add_coreference
 from viz_transformer.cli.course import FIRST_LESSON
 from viz_transformer.cli.lessons import FOLDER, add_lessons, copy_lessons
+from viz_transformer.cli.overwriting import add_overwrite, replacing
 from viz_transformer.cli.site import add_site
 from viz_transformer.cli.training import add_training
 from viz_transformer.errors import DOCUMENTATION, UserError
@@ -70,6 +71,7 @@ def _make_parser() -> argparse.ArgumentParser:
     translate.add_argument("--png", metavar="FILE", help="write all cross-attention heads as a PNG")
     translate.add_argument("--beam-width", type=int, default=4, metavar="N")
     translate.add_argument("--length-penalty", type=float, default=0.6, metavar="X")
+    add_overwrite(translate)
     translate.set_defaults(run=_translate)
 
     add_training(commands)
@@ -82,6 +84,7 @@ def _make_parser() -> argparse.ArgumentParser:
     page.add_argument("--execute", action="store_true", help="run the notebook first")
     page.add_argument("-o", "--output", metavar="FILE", help="default: NOTEBOOK with .html")
     page.add_argument("--max-megabytes", type=float, default=50, metavar="N", help="default: 50")
+    add_overwrite(page)
     page.set_defaults(run=_html)
 
     lab = commands.add_parser(
@@ -105,6 +108,10 @@ def _translate(options: argparse.Namespace) -> int:
     model = [Path(options.model, name) for name in CHECKPOINT_FILES] if options.model else []
     for output in filter(None, (options.html, options.png)):
         check_not_input(output, *model)
+    if options.png:
+        check_unused(options.png, options.overwrite)
+        if options.html and os.path.realpath(options.html) == os.path.realpath(options.png):
+            raise UserError(f"--html and --png both name {options.png!r}; give each a name of its own")
     translator = load_translator(options.model)
     found = translator.translate(options.text, options.beam_width, options.length_penalty)
     print(found.text)
@@ -113,7 +120,9 @@ def _translate(options: argparse.Namespace) -> int:
         if options.html:
             from viz_transformer import explore, export_html
 
-            print(f"wrote {export_html(explore(trace), options.html, title=options.text)}")
+            with replacing(options.html, options.overwrite) as place:
+                export_html(explore(trace), place, title=options.text)
+            print(f"wrote {options.html}")
         if options.png:
             from viz_transformer.plots import plot_heads, save_figure
 
@@ -124,13 +133,11 @@ def _translate(options: argparse.Namespace) -> int:
 def _html(options: argparse.Namespace) -> int:
     from viz_transformer.export.notebook import notebook_html
 
-    written = notebook_html(
-        options.notebook,
-        options.output,
-        execute=options.execute,
-        max_megabytes=options.max_megabytes,
-    )
-    print(f"wrote {written}")
+    output = options.output or given_path(options.notebook).with_suffix(".html")
+    check_not_input(output, options.notebook)
+    with replacing(output, options.overwrite) as place:
+        notebook_html(options.notebook, place, execute=options.execute, max_megabytes=options.max_megabytes)
+    print(f"wrote {output}")
     return 0
 
 

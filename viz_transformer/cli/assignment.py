@@ -12,6 +12,7 @@ from typing import Any
 
 from viz_transformer._files import atomic_write, given_path, make_folder
 from viz_transformer.cli.course import Lesson, course, exercise_cell, find_lesson, read_notebook
+from viz_transformer.cli.overwriting import add_overwrite
 from viz_transformer.errors import FileError, UserError
 
 #: Beside the package in a clone; a wheel, which students also install, does not contain them.
@@ -49,19 +50,27 @@ def add_assignment(commands: Any) -> None:
     )
     assignment.add_argument("folder", metavar="DIR", help="the course's folder")
     assignment.add_argument("--lesson", metavar="LESSON", help="one lesson's number, or clinic")
+    add_overwrite(assignment)
     assignment.set_defaults(run=_assignment)
 
 
 def _assignment(options: argparse.Namespace) -> int:
     lessons = course() if options.lesson is None else [find_lesson(options.lesson)]
     made = {lesson: with_solutions(lesson, SOLUTIONS) for lesson in lessons}
-    for path in write_course(given_path(options.folder), made):
+    for path in write_course(given_path(options.folder), made, options.overwrite):
         print(f"wrote {path}")
     return 0
 
 
-def write_course(folder: Path, notebooks: Mapping[Lesson, dict[str, Any]]) -> list[Path]:
+def write_course(
+    folder: Path, notebooks: Mapping[Lesson, dict[str, Any]], overwrite: bool = False
+) -> list[Path]:
     """Write lessons into a course's folder, and a configuration if it has none.
+
+    Args:
+        folder: the course's folder.
+        notebooks: each lesson with its solutions.
+        overwrite: replace lessons that are there with other content.
 
     Returns:
         The files that were written; existing equal files are left.
@@ -75,13 +84,14 @@ def write_course(folder: Path, notebooks: Mapping[Lesson, dict[str, Any]]) -> li
         for lesson, notebook in notebooks.items()
     }
     changed = [path for path, text in texts.items() if path.exists() and _content(path) != text]
-    if changed:
+    if changed and not overwrite:
         raise FileError(
-            f"{str(changed[0])!r} already exists and is different; move it away, or give another folder"
+            f"{str(changed[0])!r} already exists and is different; move it away, give another folder, or "
+            "replace it with --overwrite"
         )
     if not (folder / "nbgrader_config.py").exists():
         texts = {folder / "nbgrader_config.py": _CONFIG, **texts}
-    written = [path for path in texts if not path.exists()]
+    written = [path for path in texts if not path.exists() or path in changed]
     for path in written:
         make_folder(path.parent, "give another one")
         with atomic_write(path) as part:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
+from pathlib import Path
 from typing import Any
 
 from viz_transformer._extras import need
+from viz_transformer._files import given_path
 from viz_transformer.cli.course import course, find_lesson
+from viz_transformer.errors import FileError
 
 
 def add_site(commands: Any) -> None:
@@ -25,6 +29,11 @@ def add_site(commands: Any) -> None:
         help="a lesson's number, or clinic; repeat it for several (default: all)",
     )
     site.add_argument("--max-megabytes", type=float, default=50, metavar="N", help="of each page")
+    site.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace a first page that leads to more lessons than are written",
+    )
     site.set_defaults(run=_site)
 
 
@@ -32,6 +41,8 @@ def _site(options: argparse.Namespace) -> int:
     need("nbconvert")
     names = options.lesson
     lessons = course() if names is None else [find_lesson(name) for name in names]
+    if not options.overwrite:
+        check_linked(given_path(options.folder), {f"{lesson.path.stem}.html" for lesson in lessons})
 
     from viz_transformer.export.site import write_site
 
@@ -44,3 +55,21 @@ def _site(options: argparse.Namespace) -> int:
     )
     print(f"wrote {index}")
     return 0
+
+
+def check_linked(folder: Path, written: set[str]) -> None:
+    """Refuse to write a first page that no longer leads to pages to which the one that is there does.
+
+    Raises:
+        FileError: if there are such pages.
+    """
+    try:
+        text = (folder / "index.html").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return
+    linked = set(re.findall(r'href="([^"/]+[.]html)"', text))
+    if lost := sorted(name for name in linked - written if (folder / name).is_file()):
+        raise FileError(
+            f"the first page in {str(folder)!r} would no longer lead to {len(lost)} pages that are there, "
+            f"such as {lost[0]}; give another folder, or replace it with --overwrite"
+        )

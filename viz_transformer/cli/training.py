@@ -7,6 +7,8 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from viz_transformer.cli.overwriting import add_overwrite
+
 if TYPE_CHECKING:  # commands import what they need when they run
     from viz_transformer.config import ModelConfig, TrainConfig
     from viz_transformer.corpus.columns import Columns
@@ -95,6 +97,7 @@ def _add_evaluate(commands: Any) -> None:
         metavar="FILE",
         help="without pairs, draw how well calibrated the next words are, as PNG, SVG or PDF",
     )
+    add_overwrite(evaluate)
     evaluate.set_defaults(run=_evaluate)
 
 
@@ -186,18 +189,18 @@ def _train(options: argparse.Namespace) -> int:
 def _check_out(options: argparse.Namespace) -> None:
     """Refuse to replace a model unasked, and the pairs that are read in any case."""
     from viz_transformer._files import check_not_input, given_path
-    from viz_transformer.checkpoint import WEIGHTS
+    from viz_transformer.checkpoint import CHECKPOINT_FILES, CHECKSUMS, TRAINING_FILES, WEIGHTS
     from viz_transformer.errors import UserError
-    from viz_transformer.recipes.files import TEST
 
     folder = given_path(options.out)
     given = [options.source, options.target, options.pairs]
     held_out = [options.validation_source, options.validation_target, options.validation_pairs]
-    check_not_input(folder / TEST, *given, *held_out)
+    for name in (*CHECKPOINT_FILES, *TRAINING_FILES):
+        check_not_input(folder / name, *given, *held_out)
     # Of processes that train together the first looks, before the others can find what it writes.
     if int(os.environ.get("RANK", "0")) or options.resume or options.overwrite:
         return
-    if (folder / WEIGHTS).exists():
+    if (folder / WEIGHTS).exists() or (folder / CHECKSUMS).exists():
         raise UserError(
             f"{options.out!r} holds a model already; replace it with --overwrite, go on with its training on "
             "your own pairs with --resume, or give another folder with --out"
@@ -218,7 +221,6 @@ def _train_bundled(options: argparse.Namespace) -> int:
                 f"--{option} is for a training on your own pairs, not for {options.corpus}; leave it out"
             )
     import viz_transformer.recipes as recipes
-    from viz_transformer.recipes.files import forget_training
     from viz_transformer.training.progress_bar import with_bar
 
     usual, recipe = (getattr(recipes, name) for name in _BUNDLED[options.corpus])
@@ -228,7 +230,6 @@ def _train_bundled(options: argparse.Namespace) -> int:
         replace(usual, n_steps=steps, seed=options.seed),
         progress=lambda records, total: with_bar(records, 0, total),
     )
-    forget_training(folder, keep=[recipes.TRAINING_TRACE])
     print(f"wrote {folder}, and a record of the training: {folder / recipes.TRAINING_TRACE}")
     return 0
 
@@ -357,7 +358,7 @@ def _language(path: str | None, otherwise: str) -> str:
 def _evaluate(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from viz_transformer._files import check_not_input
+    from viz_transformer._files import check_not_input, check_unused
     from viz_transformer.checkpoint import CHECKPOINT_FILES
     from viz_transformer.corpus.files import read_table
     from viz_transformer.recipes.files import TEST
@@ -367,6 +368,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     model = [Path(options.model, name) for name in (*CHECKPOINT_FILES, TEST)] if options.model else []
     for output in filter(None, (options.output, options.reliability)):
         check_not_input(output, options.source, options.target, options.pairs, options.links, *model)
+        check_unused(output, options.overwrite)
     if pairs is None and options.model:
         from viz_transformer.cli.spanish_report import print_spanish_report
 

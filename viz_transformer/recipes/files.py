@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from viz_transformer._bounds import MOMENTS, STEPS, at_most, whole_number
-from viz_transformer._files import given_path
+from viz_transformer._files import check_not_input, given_path
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import batches, with_piece_dropout
@@ -20,7 +20,7 @@ from viz_transformer.corpus.split import refuse_leaks, too_long, unreadable
 from viz_transformer.errors import UserError
 from viz_transformer.model import Transformer
 from viz_transformer.recipes.evaluation import validation_loss
-from viz_transformer.recipes.metrics_log import METRICS_LOG, Metrics, read_metrics, write_metrics
+from viz_transformer.recipes.metrics_log import Metrics, read_metrics, write_metrics
 from viz_transformer.recipes.provenance import MADE_BY, provenance, read_provenance, sha256
 from viz_transformer.recipes.recording import Recorder
 from viz_transformer.recipes.saved_trainings import TRAINING_TRACE, load_training
@@ -192,13 +192,6 @@ def test_pairs(folder: Path) -> list[TextPair]:
     return read_table(folder / TEST, (0, 1)) if (folder / TEST).exists() else []
 
 
-def forget_training(folder: Path, keep: Collection[str]) -> None:
-    """Remove what an earlier training on sentence pairs left in a folder, besides the files to keep."""
-    if (folder / STATE).exists():
-        for name in {METRICS_LOG, TRAINING_TRACE, TEST, STATE} - set(keep):
-            (folder / name).unlink(missing_ok=True)
-
-
 class FileTraining:
     """A training on sentence pairs: prepared by `__init__`, run by `train`, kept by `evaluate`.
 
@@ -245,6 +238,7 @@ class FileTraining:
         refuse_leaks(train, {"validation": validation, "test": test})
         begun: Checkpoint[Transformer] | None = None
         if base is not None:
+            check_not_input(folder, base)
             if vocabulary is not None or model is not None:
                 raise UserError("base (--from) brings its own vocabulary and sizes; leave those out")
             begun = _base(base, train)
@@ -364,7 +358,6 @@ class FileTraining:
         if parts["test"]:
             notes[TEST] = _table(parts["test"])
         self._checkpoint().save(self.folder, notes)
-        forget_training(self.folder, keep=notes)
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(self.run.model, self.vocabulary)

@@ -20,14 +20,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from viz_transformer._files import atomic_write, bundled, given_path, make_folder
-from viz_transformer.checkpoint import CONFIG
+from viz_transformer._files import atomic_write, bundled, given_path
 from viz_transformer.config import TrainConfig
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model.attention import Attention, MultiHeadAttention, attend, attend_fused
 from viz_transformer.model.masks import causal_mask
 from viz_transformer.model.threads import threads
-from viz_transformer.recipes.provenance import python_command, sha256, write_provenance
+from viz_transformer.recipes.provenance import make_own_folder, python_command, sha256, write_provenance
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.training import learning_rate
 
@@ -179,11 +178,9 @@ def train_induction_model(folder: str | os.PathLike[str], training: TrainConfig 
         training: steps, batch size, rate and seed.
 
     Raises:
-        FileError: if the folder cannot be written, or holds a checkpoint.
+        FileError: if the folder cannot be written, or holds another model.
     """
-    folder = make_folder(folder)  # before the training, so that a bad path costs no time
-    if (folder / CONFIG).exists():
-        raise FileError(f"{str(folder)!r} holds another model, which would be lost; give another folder")
+    folder = make_own_folder(folder, "train_induction_model", INDUCTION)
     with threads(1), torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
         model = AttentionOnly()

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from safetensors.torch import save
 
-from viz_transformer._files import atomic_write, make_folder
+from viz_transformer._files import atomic_write
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import batches
 from viz_transformer.model.threads import threads
 from viz_transformer.recipes.english_spanish import MODEL, TRAINING
-from viz_transformer.recipes.provenance import python_command, sha256, write_provenance
+from viz_transformer.recipes.provenance import make_own_folder, python_command, sha256, write_provenance
 from viz_transformer.training import fit, make_model
 
 #: Two minutes' training: enough for neighbouring positions to become similar.
@@ -51,9 +51,9 @@ def train_learned_positions(
         n_train: number of training pairs.
 
     Raises:
-        FileError: if the folder cannot be written.
+        FileError: if the folder cannot be written, or holds other files of these names.
     """
-    folder = make_folder(folder)  # before the training, so that a bad path costs no time
+    folder = make_own_folder(folder, "train_learned_positions", POSITIONS)
     corpus = english_spanish(n_train, n_held_out=0)
     vocabulary = vocabulary_of(corpus.train)
     model = make_model(replace(MODEL, vocab_size=len(vocabulary), positional="learned"), training.seed)

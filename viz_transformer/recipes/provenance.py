@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from viz_transformer._files import atomic_write
+from viz_transformer._files import atomic_write, make_folder
+from viz_transformer.errors import FileError
 
 #: Stands beside the files that it describes.
 MADE_BY = "made_by.json"
@@ -43,6 +45,22 @@ def write_provenance(folder: Path, settings: Mapping[str, Any], results: Mapping
     """
     with atomic_write(folder / MADE_BY) as part:
         part.write_text(provenance(settings, results), encoding="utf-8")
+
+
+def make_own_folder(folder: str | os.PathLike[str], recipe: str, *names: str) -> Path:
+    """Make a recipe's folder, before a training, so that one that cannot be used costs no time.
+
+    Raises:
+        FileError: if it cannot be made, or holds files of these names that the recipe did not write.
+    """
+    folder = make_folder(folder)
+    is_own = recipe in str(read_provenance(folder).get("command"))
+    there = [name for name in (*names, MADE_BY) if (folder / name).exists()]
+    if there and not is_own:
+        raise FileError(
+            f"{str(folder / there[0])!r} is there already and not of {recipe}; give another folder"
+        )
+    return folder
 
 
 def python_command(recipe: str, folder: Path) -> str:

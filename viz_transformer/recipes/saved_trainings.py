@@ -21,7 +21,7 @@ BUNDLED_TRAININGS = {
 }
 
 
-def load_training(name: str | os.PathLike[str]) -> TrainingTrace:
+def load_training(name: str | os.PathLike[str], *, checked: bool = True) -> TrainingTrace:
     """Load a recorded training.
 
     >>> import viz_transformer as vt
@@ -33,6 +33,7 @@ def load_training(name: str | os.PathLike[str]) -> TrainingTrace:
             ``"six-pairs-0"`` and ``"six-pairs-1"``, the
             tiny model's with two seeds; ``"six-pairs-large"``, that of a model too large for six
             pairs. Or the path of a file that `TrainingTrace.save` wrote, or of a trained folder.
+        checked: whether the file's content must be what was saved; False loads a changed one as it is.
 
     Raises:
         UserError: if there is no such training.
@@ -47,4 +48,4 @@ def load_training(name: str | os.PathLike[str]) -> TrainingTrace:
             f"no recorded training {str(name)!r}; choose one of {list(BUNDLED_TRAININGS)}, or "
             f"give a file, or a folder with a {TRAINING_TRACE}"
         )
-    return TrainingTrace.load(path)
+    return TrainingTrace.load(path, checked=checked)

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from viz_transformer._files import make_folder
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.model import Transformer
 from viz_transformer.model.threads import threads
-from viz_transformer.recipes.provenance import python_command, sha256, write_provenance
+from viz_transformer.recipes.provenance import make_own_folder, python_command, sha256, write_provenance
 from viz_transformer.recipes.recording import Recorder, moments_for, record_training
 from viz_transformer.recipes.two_layers import TWO_LAYERS
 from viz_transformer.trace import TrainingTrace
@@ -132,9 +131,9 @@ def write_six_pairs_trainings(folder: str | os.PathLike[str]) -> Path:
         folder: where ``seed-0.npz``, ``seed-1.npz`` and ``large.npz`` go, and ``made_by.json``.
 
     Raises:
-        FileError: if the folder cannot be written.
+        FileError: if the folder cannot be written, or holds other files of these names.
     """
-    folder = make_folder(folder)  # before the training, so that a bad path costs no time
+    folder = make_own_folder(folder, "write_six_pairs_trainings", "seed-0.npz", "seed-1.npz", "large.npz")
     with threads(1):
         recorded = {f"seed-{seed}.npz": six_pairs_training(seed) for seed in (0, 1)}
         # Ten moments of 144 heads are as many bytes as a file beside a lesson should have.

@@ -227,13 +227,17 @@ class DecodeTrace:
         return save_trace(path, "DecodeTrace", *_pack(self))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> DecodeTrace:
+    def load(cls, path: str | os.PathLike[str], *, checked: bool = True) -> DecodeTrace:
         """Read a trace that `save` wrote; needs no torch and no model.
+
+        Args:
+            path: the file.
+            checked: whether its content must be what was saved; False loads a changed one as it is.
 
         Raises:
             FileError: if the file is missing, damaged or not a saved DecodeTrace.
         """
-        return load_trace(path, "DecodeTrace", _unpack)
+        return load_trace(path, "DecodeTrace", _unpack, checked=checked)
 
 
 def _check_step(step: DecodeStep, number: int, n_kept: int) -> None:

@@ -306,13 +306,17 @@ class ForwardTrace:
         return save_trace(path, "ForwardTrace", tokens, arrays, name="tokens")
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> ForwardTrace:
+    def load(cls, path: str | os.PathLike[str], *, checked: bool = True) -> ForwardTrace:
         """Read a trace that `save` wrote; needs no torch.
+
+        Args:
+            path: the file.
+            checked: whether its content must be what was saved; False loads a changed one as it is.
 
         Raises:
             FileError: if the file is missing, damaged or not a saved ForwardTrace.
         """
-        return load_trace(path, "ForwardTrace", _unpack, name="tokens")
+        return load_trace(path, "ForwardTrace", _unpack, checked=checked, name="tokens")
 
 
 def _unpack(tokens: dict[str, Any], arrays: dict[str, Any]) -> ForwardTrace:

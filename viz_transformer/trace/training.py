@@ -149,13 +149,17 @@ class TrainingTrace:
         return save_trace(path, "TrainingTrace", plain, arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> TrainingTrace:
+    def load(cls, path: str | os.PathLike[str], *, checked: bool = True) -> TrainingTrace:
         """Read a trace that `save` wrote; needs no torch and no model.
+
+        Args:
+            path: the file.
+            checked: whether its content must be what was saved; False loads a changed one as it is.
 
         Raises:
             FileError: if the file is missing, damaged or not a saved TrainingTrace.
         """
-        return load_trace(path, "TrainingTrace", _unpacked)
+        return load_trace(path, "TrainingTrace", _unpacked, checked=checked)
 
 
 def _unpacked(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> TrainingTrace:

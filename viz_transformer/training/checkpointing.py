@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import asdict, fields
 from itertools import chain
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
@@ -22,6 +24,8 @@ Facts = dict[str, str]
 _DEFAULTS = {each.name: each.default for kind in (ModelConfig, TrainConfig) for each in fields(kind)}
 #: What Adam and Muon keep of earlier gradients.
 _MOMENTS = ("exp_avg", "exp_avg_sq", "momentum")
+#: The name of the SHA-256 of all else, which files of earlier versions lack.
+_CHECKSUM = "sha256"
 
 
 def save_state(
@@ -56,7 +60,8 @@ def save_state(
         tensors |= {f"average.{name}": value for name, value in average.weights.items()}
     tensors |= {f"random.{name}": state for name, state in run.random_states.items()}
     notes = {"step": str(run.step), "settings": json.dumps(_settings(run, facts or {}))}
-    data = save({name: value.contiguous() for name, value in tensors.items()}, notes)
+    tensors = {name: value.contiguous() for name, value in tensors.items()}
+    data = save(tensors, {**notes, _CHECKSUM: _checksum(tensors, notes)})
     with atomic_write(path) as part:
         part.write_bytes(data)
     return path
@@ -94,8 +99,10 @@ def load_state(
                 name: file.get_tensor(name).to(run.device)
                 for name in file.keys()  # noqa: SIM118
             }
+        if (kept := notes.pop(_CHECKSUM, None)) and kept != _checksum(tensors, notes):
+            raise ValueError("its content does not fit its checksum")
         step, settings = int(notes["step"]), json.loads(notes["settings"])
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+    except (OSError, SafetensorError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise FileError(
             f"{str(path)!r} holds no training to go on with ({error}); "
             "start again in another folder, without --resume"
@@ -127,6 +134,10 @@ def load_state(
         average.weights = {name: kept[name] for name in average.weights}  # in the model's order
     run.random_states = {name: state.cpu() for name, state in _part(tensors, "random").items()}
     run.step = step
+
+
+def _checksum(tensors: dict[str, torch.Tensor], notes: dict[str, str]) -> str:
+    return hashlib.sha256(save(tensors) + json.dumps(notes, sort_keys=True).encode()).hexdigest()
 
 
 def _part(tensors: dict, part: str) -> dict:

@@ -37,7 +37,7 @@ def main() -> int:
     rows = [
         f"Seed {options.seed}. {machine()}",
         f"| door | inputs | refused in one line | {' | '.join(FAILURES)} |",
-        "|---|--:|--:|--:|--:|--:|",
+        "|---|--:|--:|--:|--:|--:|--:|",
     ]
     start = time.monotonic()
     for door, count in run(doors, options.n, options.seed):

@@ -29,7 +29,10 @@ _MOST_LETTERS = 1_200
 #: Inputs that a process tries at a time, and how often before a new one takes its place.
 _PART, _PARTS_EACH = 50, 20
 #: How an input can fail.
-FAILURES = RAW, HANG, HALF_WRITTEN = "raw exceptions", "over 5 s", "half-written files"
+FAILURES = RAW, HANG, HALF_WRITTEN, CHANGED = (
+    *("raw exceptions", "over 5 s", "half-written files"),
+    "silently changed values",
+)
 
 #: One input in a few words, and a call that gives it to its door.
 Drawn = tuple[str, Callable[[], Any]]
@@ -73,6 +76,10 @@ class Count:
 
 class HalfWrittenError(AssertionError):
     """A file that was there is no longer what it was, after writing failed."""
+
+
+class ChangedError(AssertionError):
+    """A damaged file was read as if it were whole, and holds other values."""
 
 
 class _GivenUpError(BaseException):
@@ -128,6 +135,8 @@ def try_one(door: Door, seed: str, count: Count) -> None:
                 found[RAW] = f"a message of {len(str(error))} letters: {str(error)[:200]!r}"
         except HalfWrittenError as error:
             found[HALF_WRITTEN] = str(error)
+        except ChangedError as error:
+            found[CHANGED] = str(error)
         except _GivenUpError:
             found[HANG] = "no end"
         except BaseException as error:  # what the campaign is for

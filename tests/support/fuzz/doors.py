@@ -10,6 +10,7 @@ DOORS: tuple[Door, ...] = (
     Door("trace constructors", value_doors.constructor, 4),
     Door("saved traces", file_doors.saved_trace, 3),
     Door("checkpoints", file_doors.checkpoint, 2),
+    Door("flipped bits", file_doors.flipped, 2),
     Door("corpora", file_doors.corpus, 2),
     Door("files written", file_doors.written, 1),
     Door("messages from the page", page_doors.message, 6),

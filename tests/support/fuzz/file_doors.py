@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import torch
 from safetensors.torch import load, save
 
 import viz_transformer as vt
-from tests.support.fuzz.campaign import Drawn, HalfWrittenError
+from tests.support.fuzz.campaign import ChangedError, Drawn, HalfWrittenError
 from tests.support.fuzz.value_doors import look_at
 from tests.support.fuzz.values import TEXTS, any_value, array_value, damaged, json_value, mutated
 from tests.support.hand_made_traces import make_trace
@@ -51,7 +52,8 @@ def saved_trace(rng: Random) -> Drawn:
     elif way != "none":
         _rewrite(rng, data, way, path)
     given = path if rng.random() < 0.9 else any_value(rng)
-    return f"{kind} {way}", lambda: look_at(_LOADERS[kind].load(given))
+    checked = rng.random() < 0.2  # or else nothing but the checksum is tried
+    return f"{kind} {way}", lambda: look_at(_LOADERS[kind].load(given, checked=checked))
 
 
 def _rewrite(rng: Random, data: bytes, way: str, path: Path) -> None:
@@ -115,7 +117,8 @@ def checkpoint(rng: Random) -> Drawn:
     Path("model").mkdir()
     for each, data in files.items():
         (Path("model") / each).write_bytes(data)
-    return f"{name}", lambda: vt.load_translator("model").translate("the cat")
+    checked = rng.random() < 0.2  # or else nothing but the checksums is tried
+    return f"{name}", lambda: vt.load_translator("model", checked=checked).translate("the cat")
 
 
 def _other_weights(rng: Random, weights: dict[str, Any]) -> dict[str, Any]:
@@ -131,6 +134,41 @@ def _other_weights(rng: Random, weights: dict[str, Any]) -> dict[str, Any]:
     if change == "gone":
         del weights[name]
     return {**weights, "another": one.clone()} if change == "more" else weights
+
+
+def flipped(rng: Random) -> Drawn:
+    """Draw a file of a trace or a checkpoint with a few bits flipped, and load it."""
+    kind = rng.choice(["checkpoint", *_LOADERS])
+    files = dict(_checkpoint() if kind == "checkpoint" else {"x.npz": _saved()[kind]})
+    name = rng.choice(sorted(files))
+    data = bytearray(files[name])
+    for _ in range(rng.choice([1, 1, 1, 2, 8])):
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    return f"{kind} {name}", lambda: _refused_or_unchanged(kind, {**files, name: bytes(data)})
+
+
+def _refused_or_unchanged(kind: str, files: dict[str, bytes]) -> None:
+    if _loaded(kind, files) != _whole(kind):
+        raise ChangedError("it was loaded, and holds other values")
+
+
+@cache
+def _whole(kind: str) -> dict[str, Any]:
+    return _loaded(kind, _checkpoint() if kind == "checkpoint" else {"x.npz": _saved()[kind]})
+
+
+def _loaded(kind: str, files: dict[str, bytes]) -> dict[str, Any]:
+    """Return all that is loaded from files, by name and as bytes."""
+    with TemporaryDirectory(dir=".") as folder:
+        for name, data in files.items():
+            Path(folder, name).write_bytes(data)
+        if kind == "checkpoint":
+            found = Checkpoint.load(folder)
+            texts = {"config": found.model.config.to_json(), "vocabulary": found.vocabulary.to_json()}
+            return {"weights": save(found.model.state_dict()), **texts}
+        again = _LOADERS[kind].load(Path(folder, "x.npz")).save(Path(folder, "again.npz"))
+        with np.load(again) as arrays:
+            return {name: (str(arrays[name].dtype), arrays[name].tobytes()) for name in arrays.files}
 
 
 _LINES = (
