@@ -1,4 +1,4 @@
-"""Answers that reach around what they are asked for: they change no judgement, leave nothing, and end."""
+"""Answers that reach around what they should do: they change no judgement, leave nothing, and end."""
 
 from __future__ import annotations
 
