@@ -89,6 +89,7 @@ lint-style: $(VENV)/.ready-test
 lint-scripts: node_modules/.ready
 	$(biome) ci --error-on-warnings
 	$(BIN)/node node_modules/typescript/bin/tsc
+	$(BIN)/node node_modules/typescript/bin/tsc -p tsconfig.views.json
 
 format: $(VENV)/.ready-test node_modules/.ready ## put Python, JavaScript and CSS into the project's format
 	$(BIN)/ruff check --fix .
@@ -138,7 +139,7 @@ $(VENV)/.ready-bench: EXTRAS := lab,bench
 $(VENV)/.ready-docs: EXTRAS := docs
 # pip would compile all 19,000 files, one after another; the tests import a few thousand of them.
 $(VENV)/.ready-test $(VENV)/.ready-slow: PIP_FLAGS := --no-compile
-$(VENV)/.ready-%: pyproject.toml constraints.txt
+$(VENV)/.ready-%: pyproject.toml constraints.txt hatch_build.py package-lock.json
 	@$(find_python); \
 	echo "Setting up $(VENV) for '$*' with $$python (a few minutes the first time)"; \
 	"$$python" -m venv $(VENV)
@@ -161,9 +162,9 @@ build/hosts/.ready: tests/hosts.txt | $(VENV)/.ready-slow
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --target build/hosts -r tests/hosts.txt
 	@touch $@
 
-# The tools that check JavaScript, at the versions that package.json names.
-node_modules/.ready: package.json $(VENV)/.ready-test
-	$(BIN)/npm install --no-package-lock --no-audit --no-fund --ignore-scripts
+# What the views are built with and checked by, at the versions that package-lock.json names.
+node_modules/.ready: package-lock.json $(VENV)/.ready-test
+	$(BIN)/npm ci --no-audit --no-fund --ignore-scripts
 	@touch $@
 
 # Tests in an environment of their own: its name, its Python, and how uv chooses versions.
