@@ -129,6 +129,7 @@ def _html(options: argparse.Namespace) -> int:
         options.output,
         execute=options.execute,
         max_megabytes=options.max_megabytes,
+        tell=print,
     )
     print(f"wrote {written}")
     return 0
