@@ -32,7 +32,7 @@ _FRAME = """<iframe class="vt-bertviz" title="{title}" sandbox="allow-scripts" w
 height="{height}" frameborder="0" srcdoc="{page}">{unseen}</iframe>"""
 _OUR_FRAME = re.compile(_FRAME.format(title='[^"<>]*', height=r"\d{1,5}", page='([^"<>]*)', unseen="[^<>]*"))
 #: The frame of a view, perhaps of another version.
-FRAME = re.compile(r'<iframe class="vt-bertviz"[^>]*>[^<]*</iframe>')
+FRAME = re.compile(r'<iframe class="vt-bertviz"[^<>]*>[^<]*</iframe>')
 
 
 @dataclass(frozen=True)

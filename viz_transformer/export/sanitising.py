@@ -53,10 +53,7 @@ _WITHOUT_TEXT = {"iframe", "noscript", "object", "script", "style", "svg", "temp
 _UNSAFE_STYLE = re.compile(r"url|image|src|\\|position", re.IGNORECASE)
 #: What a page finds its own parts by, and its scripts each other.
 _OUR_IDS = ("vt-", "vtViews", "vtEngines")
-#: The style sheets that go with pandas' tables and with our views: a page has its own for them.
-_KNOWN_STYLE = re.compile(r"<style[^>]*>[^<]*(?:\.dataframe|vt-)[^<]*</style>")
-#: The colours that pandas gives to the cells of a table.
-_CELL_STYLE = re.compile(r"(#T_\w+(?:,\s*#T_\w+)*)\s*\{([^{}<]*)\}")
+_STYLE_SHEET = re.compile(r"<style[^<>]*>([^<]*)</style>")
 
 
 def sanitised(text: str) -> str:
@@ -90,24 +87,35 @@ def _kept(tag: str, attribute: str, value: str) -> str | None:
 
 
 def with_cell_styles(text: str) -> str:
-    """Return HTML in which the colours of pandas' cells stand in the cells, not in a style sheet."""
-    styles = {
-        name: style for names, style in _CELL_STYLE.findall(text) for name in re.findall(r"T_\w+", names)
-    }
-    if not styles:
-        return text
-    text = re.sub(r"<style[^>]*>\s*</style>", "", _CELL_STYLE.sub("", text))
+    """Return HTML in which the colours that pandas gives to cells stand in them, not in a style sheet."""
+    styles: dict[str, str] = {}
 
-    def styled(found: re.Match[str]) -> str:
-        style = " ".join(styles.get(found[1], "").split())
-        return f'{found[0]} style="{html.escape(style)}"' if style else found[0]
+    def other_rules(sheet: re.Match[str]) -> str:
+        others = []
+        for rule in sheet[1].split("}"):
+            selectors, _, style = rule.partition("{")
+            names = [each.strip() for each in selectors.split(",")]
+            if all(re.fullmatch(r"#T_\w+", name) for name in names):
+                styles.update({name[1:]: " ".join(style.split()) for name in names})
+            else:
+                others.append(rule)
+        rest = "}".join(others)
+        return f"<style>{rest}</style>" if rest.strip() else ""
 
-    return re.sub(r'\bid="(T_\w+)"', styled, text)
+    def styled(cell: re.Match[str]) -> str:
+        return f'{cell[0]} style="{html.escape(styles[cell[1]])}"' if cell[1] in styles else cell[0]
+
+    return re.sub(r'\bid="(T_\w+)"', styled, _STYLE_SHEET.sub(other_rules, text))
 
 
 def left_out(before: str, after: str) -> Counter[str]:
     """Return what sanitising has taken out, by name: ``{"script": 2, "onerror of img": 1}``."""
-    return _names(_KNOWN_STYLE.sub("", before)) - _names(after)
+    return _names(_STYLE_SHEET.sub(_unknown, before)) - _names(after)
+
+
+def _unknown(sheet: re.Match[str]) -> str:
+    """Return a style sheet unless it goes with pandas' tables or our views: a page has its own for them."""
+    return "" if ".dataframe" in sheet[1] or "vt-" in sheet[1] else sheet[0]
 
 
 def _names(text: str) -> Counter[str]:
