@@ -49,7 +49,7 @@ _ATTRIBUTES = {
 }
 #: Their text is a program, or is read by none but a browser.
 _WITHOUT_TEXT = {"iframe", "noscript", "object", "script", "style", "svg", "template", "textarea", "title"}
-#: What fetches in a style, however it is written, and what covers the page.
+#: What fetches in a style, however it is written, and what fixes an element over the page.
 _UNSAFE_STYLE = re.compile(r"url|image|src|\\|position", re.IGNORECASE)
 #: What a page finds its own parts by, and its scripts each other.
 _OUR_IDS = ("vt-", "vtViews", "vtEngines")
@@ -57,7 +57,7 @@ _STYLE_SHEET = re.compile(r"<style[^<>]*>([^<]*)</style>")
 
 
 def sanitised(text: str) -> str:
-    """Return HTML without what would run, be fetched, be sent, or cover the page."""
+    """Return HTML without what would run, be fetched, be sent, or be fixed over the page."""
     return nh3.clean(
         text,
         tags=_TAGS,
@@ -126,7 +126,7 @@ def _names(text: str) -> Counter[str]:
 
 
 class _Reader(HTMLParser):
-    """A parser that counts elements, and the attributes that run, fetch, lead somewhere or cover the page."""
+    """A parser that counts elements, and the attributes that run, fetch, lead somewhere or have a style."""
 
     def __init__(self) -> None:
         super().__init__()
