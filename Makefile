@@ -35,24 +35,28 @@ pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help lab dev site docs test test-slow test-weekly test-lowest test-newest mutants lint format bench
-.PHONY: fuzz picture lock dist clean lint-style lint-types lint-scripts
+.PHONY: views fuzz picture lock dist clean lint-style lint-types lint-scripts
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-lab: $(VENV)/.ready-lab ## open JupyterLab on the first lesson
+lab: $(VENV)/.ready-lab views ## open JupyterLab on the first lesson
 	exec $(BIN)/viz-transformer lab $(LAB_FLAGS)
 
 dev: export VIZ_TRANSFORMER_DEV = 1
-dev: $(VENV)/.ready-dev ## JupyterLab in which an edited .js or .css shows in the open view
+dev: $(VENV)/.ready-dev views ## JupyterLab in which an edited script or style sheet shows in the open view
 	exec $(BIN)/viz-transformer lab $(LAB_FLAGS)
 
-site: $(VENV)/.ready-lab ## write all lessons as offline pages, views alive, into build/site
+site: $(VENV)/.ready-lab views ## write all lessons as offline pages, views alive, into build/site
 	$(BIN)/viz-transformer site build/site
 
 docs: $(VENV)/.ready-docs build/site/index.html ## write the documentation, course and API included, into build/docs
 	$(BIN)/python -m tools.docs_gallery
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# Those whose sources have changed, say after a `git pull`; a set-up has built the others.
+views:
+	@$(BIN)/python -m tools.bundles
 
 test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers too
 	$(BIN)/python -m tools.ensure chromium firefox

@@ -10,7 +10,7 @@ from viz_transformer.errors import UserError
 
 _DEFAULT = re.compile(r"^([ \t]*)export[ \t]+default[ \t]+", re.MULTILINE)
 #: As esbuild writes it, at the end.
-_BUILT_DEFAULT = re.compile(r"\bexport\s*\{\s*([\w$]+) as default\s*\};?\s*\Z")
+_BUILT_DEFAULT = re.compile(r"\bexport\s*\{[^{}]*?([\w$]+) as default[^{}]*\};?\s*\Z")
 _IMPORT = re.compile(r"^[ \t]*import\b(?!\s*[.(])", re.MULTILINE)
 # A style sheet's strings, which stay; its comments, and the space that lines begin with.
 _STYLE_SPACE = re.compile(

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from viz_transformer.widgets.base.bundle import join, styles
+from viz_transformer.widgets.base.bundle import built, bundle, styles
 from viz_transformer.widgets.base.widget_tree import REFERENCE, State
 
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -70,12 +70,9 @@ class StoredWidgets:
 @cache
 def own_views() -> dict[str, str]:
     """Return the style of each of our views by its script, both of this version."""
-    package = Path(__file__).parents[1]
-    scripts = [*package.glob("widgets/*/view.js"), package / "engine" / "engine.js"]
-    return {
-        join(script): str(styles(script)) if script.with_name("style.css").exists() else ""
-        for script in scripts
-    }
+    widgets = Path(__file__).parents[1] / "widgets"
+    views = [*widgets.glob("*/view.js"), *widgets.glob("*/view.tsx")]
+    return {built("engine.js"): ""} | {str(bundle(view)): str(styles(view)) for view in views}
 
 
 def _name_of(state: State) -> str:

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
-from tests.support.on_screen import drag, number, show
+from tests.support.on_screen import drag, show
 from tests.support.ui_jupyterlab import next_frames
 from tests.support.ui_views import falling
 from tests.support.ui_windows import LAPTOP, PHONE

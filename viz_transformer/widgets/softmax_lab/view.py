@@ -9,7 +9,7 @@ import numpy as np
 import traitlets
 
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.base.built import built_script, built_style
+from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.traits import SelectionError, TextSize
 from viz_transformer.widgets.base.view import View, sendable
 
@@ -47,8 +47,8 @@ class SoftmaxLab(View):
     Setting one of them to what it cannot be raises SelectionError, a UserError, and changes nothing.
     """
 
-    _esm = built_script("softmax_lab")
-    _css = built_style("softmax_lab")
+    _esm = bundle(__file__)
+    _css = styles(__file__)
 
     labels: traitlets.List[str] = traitlets.List(help="the keys' names").tag(sync=True, content=True)
     scores: traitlets.List[float] = traitlets.List(help="a score for each key").tag(sync=True)

@@ -9,8 +9,6 @@ import { type Frame, stageView } from "../base/stage_view.tsx";
 import { HEAD, type Layout, layOut } from "./lanes.ts";
 import { decimals, percent, three } from "./sentences.ts";
 import { softmaxSteps } from "./softmax.ts";
-import "../base/stage.css";
-import "./style.css";
 
 const LIMIT = 5; // of a score; view.py has the same
 const STEP = 0.5;

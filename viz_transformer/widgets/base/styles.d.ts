@@ -1,2 +1,0 @@
-// esbuild puts the style sheets that a script imports into one beside it.
-declare module "*.css";
