@@ -32,7 +32,7 @@ export function Knob({ label, value, text, least, most, step, x, y, perValue, on
     <g
       class="vt-knob-place"
       role="slider"
-      tabIndex={0}
+      tabindex={0}
       data-lm-suppress-shortcuts="true"
       aria-label={label}
       aria-valuenow={value}
@@ -56,7 +56,7 @@ export function Knob({ label, value, text, least, most, step, x, y, perValue, on
         const from = drag.current;
         if (from) put(from.value + (event.clientX - from.x) / from.scale / perValue);
       }}
-      onPointerUp={() => {
+      onLostPointerCapture={() => {
         drag.current = null;
       }}
     >

@@ -93,7 +93,7 @@ function Menu({ about, textSize, setTextSize, present }: StageProps & { present:
       >
         A
       </button>
-      <button type="button" onClick={present}>
+      <button type="button" class="vt-present" onClick={present}>
         Present
       </button>
       <div class="vt-help" popover="auto" ref={help}>
