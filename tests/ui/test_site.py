@@ -112,18 +112,29 @@ def test_the_bar_stays_one_line_beside_long_titles(new_page: Callable[..., Page]
 
 
 def test_the_contents_mark_read_lessons_and_can_be_searched(page: Page, site: Path) -> None:
+    errors = errors_of(page)
     page.goto(site.with_name("02_second.html").as_uri())
     page.locator(".vt-way-on").scroll_into_view_if_needed()
     # Not wait_for_function: it looks again by `eval`, which the page's policy refuses.
     page.evaluate(
         """async () => {
-            const kept = () => localStorage.getItem('viz-transformer')?.includes('02_second');
+            const kept = () => Object.keys(localStorage).some((key) => key.endsWith('/02_second'));
             for (let n = 0; n < 600 && !kept(); n++) await new Promise(requestAnimationFrame);
         }"""
     )
     page.goto(site.as_uri())
     done = page.locator(".vt-lessons .vt-done")
     expect(done).to_have_text(["", "✓ read"])
+
+    assert errors == []
+    page.evaluate(
+        """for (const key of Object.keys(localStorage)) localStorage.setItem(key, '{"read": [2]}')"""
+    )
+    page.evaluate("localStorage.setItem('viz-transformer', 'no JSON')")
+    page.reload()
+    expect(page.locator(".vt-note")).to_contain_text("cannot be read. It was put aside.")
+    expect(done).to_have_text(["", ""])
+    assert errors == []
 
     field = page.get_by_role("searchbox", name="Search all lessons")
     field.fill("SCÁLE")  # whatever the case and the accents
