@@ -90,8 +90,8 @@ def test_views_replace_jupyter_s_own_output(saved: Path, capsys: pytest.CaptureF
     assert text.count('data-view="0"') == 2
     assert '<p class="vt-text">hello</p>' in text
     # Before the view in the box its picture, before the other what it is called.
-    assert text.count('<noscript><div class="vt-still"><img alt="two words"/>') == 1
-    assert text.count("<noscript><p>Words</p></noscript>") == 1
+    assert text.count('<figure class="vt-instead"><div class="vt-still"><img alt="two words"/>') == 1
+    assert text.count('<figure class="vt-instead"><p>Words</p></figure>') == 1
     assert text.count("saved without its state") == 1
     assert text.count('<img alt="two words"/>') == 2
     assert "IPY_MODEL" not in text

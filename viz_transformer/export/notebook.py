@@ -15,16 +15,18 @@ from typing import Any
 from viz_transformer._files import check_not_input, given_path, text_beside
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
-from viz_transformer.export.page import check_replaceable, document, script_elements, write_page
+from viz_transformer.export.page import NOT_RUNNING, check_replaceable, document, script_elements, write_page
 from viz_transformer.export.page_parts import PageParts
 from viz_transformer.export.pictures import with_smaller_pictures
 from viz_transformer.export.sections import Section, sections_of
+from viz_transformer.export.stills import with_drawn_pictures
 from viz_transformer.export.view_descriptions import DESCRIBE_CELL, DESCRIPTIONS, FORMS
 from viz_transformer.widgets.base.widget_tree import State
 
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 _WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 _STILL = 'class="vt-still"'
+_AROUND_STILL = re.compile(r'<style>.*?</style>|<p class="vt-still-note">.*?</p>', re.DOTALL)
 
 _LOST = (
     "What stood here was saved without its state. Run the notebook and save it again, or convert "
@@ -115,7 +117,7 @@ def convert(
     read = _read(notebook)
     descriptions = _run(read, notebook, environment) if execute else {}
     widgets = StoredWidgets(read, descriptions)
-    parts = PageParts(widgets.state_of, widgets.describe)
+    parts = PageParts(widgets.state_of, widgets.still_of, widgets.answers_of)
     body = with_smaller_pictures(_cells(_with_places(read, parts), notebook))
     sections = sections_of(body)
     title = sections[0].heading if sections else notebook.stem
@@ -126,10 +128,10 @@ def page_html(page: NotebookPage, frame: Frame = Frame()) -> str:
     """Return the whole HTML of a converted notebook."""
     own = inline_style(text_beside(__file__, "notebook.css"))
     main = f'<main class="vt-notebook">\n{page.body}\n</main>'
-    scripts = script_elements(page.parts) if page.parts.views else ""
+    scripts, said = (script_elements(page.parts), NOT_RUNNING) if page.parts.views else ("", "")
     return document(
         page.title,
-        "\n".join([frame.above, main, frame.below, scripts]),
+        "\n".join([said, frame.above, main, frame.below, scripts]),
         styles=[own, *frame.styles, *page.parts.styles],
         policy=_POLICY,
     )
@@ -148,11 +150,14 @@ class StoredWidgets:
         """Return the state of a widget, or None if the notebook does not hold it."""
         return self._states.get(model_id)
 
-    def describe(self, model_id: str) -> tuple[str, list[list[Any]]]:
-        """Return a view's alternative text and its answers, as far as they are known."""
-        description = self._descriptions.get(model_id, {})
+    def still_of(self, model_id: str) -> str:
+        """Return a view's alternative text as HTML, its name where the notebook did not run."""
         name = str(self._states[model_id].get("_anywidget_id", "view")).rpartition(".")[2]
-        return description.get("alt", name), description.get("answers", [])
+        return f"<p>{html.escape(self._descriptions.get(model_id, {}).get('alt', name))}</p>"
+
+    def answers_of(self, model_id: str) -> list[list[Any]]:
+        """Return a view's answers, as far as they are known."""
+        return self._descriptions.get(model_id, {}).get("answers", [])
 
 
 def _state(model: dict[str, Any]) -> State:
@@ -233,8 +238,7 @@ def _with_places(notebook: Any, parts: PageParts) -> Any:
             if shown is None:
                 continue
             still = _still(outputs[index + 1]) if index + 1 < len(outputs) else ""
-            # Seen only where scripts are off, so half as fine will do.
-            place = parts.add(shown["model_id"], fallback=with_smaller_pictures(still, shrink=2))
+            place = parts.add(shown["model_id"], fallback=with_drawn_pictures(still))
             if not place and still:
                 del outputs[index]  # the static picture alone is shown
                 continue
@@ -249,9 +253,9 @@ def _with_places(notebook: Any, parts: PageParts) -> Any:
 
 
 def _still(output: Any) -> str:
-    """Return the static picture in an output, without its style; empty if there is none."""
+    """Return the static picture in an output, without its style and note; empty if there is none."""
     text = output.get("data", {}).get("text/html", "")
-    return re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL) if _STILL in text else ""
+    return _AROUND_STILL.sub("", text) if _STILL in text else ""
 
 
 def _cells(notebook: Any, path: Path) -> str:

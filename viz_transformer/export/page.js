@@ -158,7 +158,10 @@ function bytesFrom(base64) {
 async function openPlaces(manager, number, script, places) {
   try {
     const model = await manager.get_model(String(number));
-    for (const el of places) await renderInto(script, model, el);
+    for (const el of places) {
+      el.replaceChildren(); // the still picture
+      await renderInto(script, model, el);
+    }
   } catch (error) {
     for (const place of places) {
       place.classList.add("vt-failed");
@@ -180,6 +183,7 @@ function followExercises() {
 const written = globalThis.document?.getElementById("vt-page");
 if (written) {
   const { views } = JSON.parse(written.textContent);
+  document.querySelector("body > .vt-instead")?.remove();
   whenReadable(putMalformedAside);
   followExercises(); // before the forms show what the browser has kept
   const manager = pageManager(views);
