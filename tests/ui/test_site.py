@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.support.ui_jupyterlab import errors_of
-from tests.support.ui_windows import LAPTOP, PHONE, SMALL, kernels_find_this_clone
+from tests.support.ui_windows import LAPTOP, NARROWEST, PHONE, SMALL, kernels_find_this_clone
 from viz_transformer.export.site import write_site
 
 DRAWN = re.compile(r"[1-9]\d*")
@@ -23,12 +23,16 @@ FIRST = r"""# 1 · One & <b>two</b>
 
 The scale is $1/\sqrt{d_k}$, and
 
+* In a list, `viz_transformer/model/families/of_encoders_and_decoders.py`.
+
 $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\left(\frac{Q K^T}{\sqrt{d_k}}\right) V$$
 """
 SHOW = """
 import viz_transformer as vt
 from tests.support.hand_made_traces import make_trace
 open("left_behind.txt", "w").write("a lesson may write files")
+from IPython.display import HTML, Markdown
+display(HTML(f"<div>{'wide' * 40}</div>"), Markdown(f"`{'wide' * 40}`"))
 vt.explore(make_trace(), layer=1)
 """
 DRAW = """
@@ -199,7 +203,7 @@ def test_formulas_are_drawn_by_the_browser(page: Page, site: Path) -> None:
 
 def test_it_fits_every_window(page: Page, site: Path) -> None:
     for name in ("index", "01_first"):
-        for size in (LAPTOP, SMALL, PHONE):
+        for size in (LAPTOP, SMALL, PHONE, NARROWEST):
             page.set_viewport_size(size)
             page.goto(site.with_name(f"{name}.html").as_uri())
             expect(page.locator(".vt-explorer")).to_have_count(int(name != "index"))
