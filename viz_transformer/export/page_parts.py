@@ -16,6 +16,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.export.inline_module import Script, inline_module, inline_style
 from viz_transformer.export.stills import still_of
 from viz_transformer.widgets.base.bundle import shared_style
+from viz_transformer.widgets.base.shared_script import unpacked
 from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
 
 #: Bytes of a reply that stand in an element of their own once they take more letters than this.
@@ -93,9 +94,13 @@ class PageParts:
         state = self._state_of(model_id) or {}
         if name := (state.get("keeps") or {}).get("name"):
             self.kept.append(name)
-        script = inline_module(state["_esm"])
+        # Notebooks that an earlier version saved have a copy of the script in each view.
+        shared = self._state_of(str(state.get("_shared")).removeprefix(REFERENCE))
+        own = tuple(unpacked(shared.get(name, b"")) for name in ("script", "sheet")) if shared else ()
+        module, style = own or (state["_esm"], state.get("_css") or "")
+        script = inline_module(module)
         self.scripts.setdefault(script.name, script)
-        self._add_style(state.get("_css") or "")
+        self._add_style(style)
         view: dict[str, Any] = {"script": script.name}
         self.views.append(view)  # before its state, which may refer to further views
         kept = {name: self._with_page_number(value) for name, value in own_state(state).items()}
