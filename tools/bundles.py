@@ -42,7 +42,8 @@ def entries() -> dict[str, Path]:
     widgets = PACKAGE / "widgets"
     found = {path.parent.name: path for path in (*widgets.glob("*/view.js"), *widgets.glob("*/view.tsx"))}
     found |= {name: PACKAGE / "export" / f"{name}.js" for name in ("page", "site")}
-    found |= {"engine": PACKAGE / "engine" / "engine.js"}
+    found["engine"] = PACKAGE / "engine" / "engine.js"
+    found["load_script"] = widgets / "base" / "js" / "load_script.js"
     styles = {f"{path.parent.name}.style": path for path in widgets.glob("*/style.css")}
     return found | styles | {"stage.style": widgets / "base" / "stage.css"}
 

@@ -29,6 +29,13 @@ _DOCUMENT = """<!doctype html>
 </html>
 """
 
+#: What a page says until its script runs, and above the still pictures of its views where none can.
+NOT_RUNNING = (
+    '<p class="vt-instead">The views of this page are still pictures: its scripts do not run, because this '
+    "browser or the policy of the site that serves it (Content-Security-Policy) does not allow it. Saved and "
+    "opened from a disk, it works.</p>"
+)
+
 #: What every page of ours begins with.
 _BEGINNING = f'{_DOCUMENT.partition("{policy}")[0]}<meta http-equiv="Content-Security-Policy"'.encode()
 
@@ -60,7 +67,7 @@ def page_pieces(title: str, places: Sequence[str], parts: PageParts) -> list[str
     In pieces, each large block one of them: joined, a trace of 200 megabytes would be copied again
     and again.
     """
-    main = "\n".join(["<main>", f"<h1>{html.escape(title)}</h1>", *places, "</main>"])
+    main = "\n".join([NOT_RUNNING, "<main>", f"<h1>{html.escape(title)}</h1>", *places, "</main>"])
     text = document(
         title,
         f"{main}\n{_data_and_scripts(parts)}",

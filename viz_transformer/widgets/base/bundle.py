@@ -25,10 +25,14 @@ def bundle(module: str | Path) -> str | VirtualFileContents:
     return followed(lambda: built(f"{Path(module).parent.name}.js"))
 
 
-def styles(module: str | Path) -> str | VirtualFileContents:
-    """Return the style that views share, followed by that of the view whose Python module this is."""
+def styles(module: str | Path, shared: str = "base") -> str | VirtualFileContents:
+    """Return a style that views share, followed by that of the view whose Python module this is.
+
+    Args:
+        module: the ``__file__`` of the Python module.
+        shared: ``"stage"`` of a view on the stage.
+    """
     name = Path(module).parent.name
-    shared = "stage" if Path(module).with_name("view.tsx").exists() else "base"
     return followed(lambda: built(f"{shared}.style.css") + built(f"{name}.style.css"))
 
 
