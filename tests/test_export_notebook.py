@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import re
-from importlib import import_module
 from pathlib import Path
 
 import nbformat
@@ -13,15 +12,11 @@ import pytest
 
 from tests.support.exported_pages import page_data
 from tests.support.notebooks import write_notebook
-from tests.support.source_code import PACKAGE
 from viz_transformer.cli import main
-from viz_transformer.engine.page_model import PageModel
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_module
 from viz_transformer.export.notebook import notebook_html
-from viz_transformer.export.stored_widgets import own_views
 from viz_transformer.widgets.base.shared_script import LOADER, SharedScript, packed
-from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.softmax_lab.view import SoftmaxLab
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -145,19 +140,6 @@ def test_the_script_that_views_share_is_taken_if_it_is_of_this_version(saved: Pa
         assert "theirs" not in text
         assert "color: red" not in text
         assert ("data-view" in text, bool(told)) == (is_taken, not is_taken)
-
-
-def test_the_scripts_and_styles_of_all_views_are_known() -> None:
-    def classes(of: type) -> list[type]:
-        return [each for direct in of.__subclasses__() for each in (direct, *classes(direct))]
-
-    for view in PACKAGE.glob("widgets/*/view.py"):
-        import_module(f"viz_transformer.widgets.{view.parent.name}.view")
-    ours = [each for each in classes(View) if each.__module__.startswith("viz_transformer.")]
-    scripts = {each: each._script_and_style for each in ours if each._script_and_style}
-    assert len(scripts) > 20
-    for each, (script, style) in {PageModel: (PageModel._esm, ""), **scripts}.items():
-        assert own_views()[script] == style, each
 
 
 def test_a_cell_that_raises_is_named_and_nothing_is_written(tmp_path: Path) -> None:

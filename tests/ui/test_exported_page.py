@@ -16,13 +16,12 @@ from playwright.sync_api import ConsoleMessage, Page, expect
 
 from tests.support.exported_pages import policy_of, served
 from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
-from tests.support.javascript import module_path
+from tests.support.javascript import bundled
 from tests.support.ui_jupyterlab import next_frames
 from tests.support.ui_pages import open_view, picture
 from tests.support.ui_windows import LAPTOP, SMALL
 from viz_transformer.errors import UserError
 from viz_transformer.export import export_html
-from viz_transformer.widgets.base.bundle import join
 from viz_transformer.widgets.base.static_fallback import figure_to_image
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
@@ -36,8 +35,9 @@ DRAWN = re.compile(r"[1-9]\d*")
 class Square(View):
     """Asks for the square of a number, and for its bytes; knows the first ones beforehand."""
 
-    _esm = join(module_path("widgets/base/js/kernel.js")) + (
+    _esm = bundled(
         """
+        import { connectKernel } from "./widgets/base/js/kernel.js";
         export default {
           async render({ model, el }) {
             el.className = "square";

@@ -12,7 +12,7 @@ from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.page_parts import PageParts
-from viz_transformer.widgets.base.bundle import join
+from viz_transformer.widgets.base.bundle import built
 
 _DOCUMENT = """<!doctype html>
 <html lang="en">
@@ -84,8 +84,8 @@ def script_texts(parts: PageParts) -> list[str]:
 
 
 def page_script(name: str) -> str:
-    """Return one of our own scripts, joined with what it imports, as the text of an inline module."""
-    return join(Path(__file__).with_name(name))
+    """Return one of our own scripts as the text of an inline module."""
+    return built(name)
 
 
 def script_elements(parts: PageParts) -> str:

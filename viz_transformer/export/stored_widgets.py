@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.base.bundle import join, styles
+from viz_transformer.widgets.base.bundle import built
 from viz_transformer.widgets.base.shared_script import packed, unpacked
+from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.base.widget_tree import REFERENCE, State
 
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -79,12 +81,16 @@ class StoredWidgets:
 @cache
 def own_views() -> dict[str, str]:
     """Return the style of each of our views by its script, both of this version."""
-    package = Path(__file__).parents[1]
-    scripts = [*package.glob("widgets/*/view.js"), package / "engine" / "engine.js"]
-    return {
-        join(script): str(styles(script)) if script.with_name("style.css").exists() else ""
-        for script in scripts
-    }
+    widgets = Path(__file__).parents[1] / "widgets"
+    for view in widgets.glob("*/view.py"):
+        import_module(f"{widgets.parent.name}.widgets.{view.parent.name}.view")
+
+    def below(kind: type[View]) -> list[type[View]]:
+        return [each for direct in kind.__subclasses__() for each in (direct, *below(direct))]
+
+    return {built("engine.js"): ""} | dict(
+        each._script_and_style for each in below(View) if each._script_and_style
+    )
 
 
 def _script_of(state: State, states: Mapping[str, State]) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import zlib
-from pathlib import Path
 
 import anywidget
 import traitlets
 
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.base.bundle import join
+from viz_transformer.widgets.base.bundle import built
 
 #: What each view has for a script of its own.
-LOADER = join(Path(__file__).with_name("js") / "load_script.js")
+LOADER = built("load_script.js")
 
 #: What a script or a style may unpack to: a hundred times ours, and no more than a page may take.
 _MOST_BYTES = 20_000_000
