@@ -5,7 +5,6 @@ JupyterLab writes an error line where it does not find a widget; no reader shoul
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
