@@ -156,7 +156,6 @@ def table_of(title: str, text: str, used: list[Used], *goals: Goal) -> Table:
             ),
             *goals,
         ),
-        page="reliability.md",
     )
 
 
