@@ -47,7 +47,8 @@ def saved(tmp_path: Path) -> Path:
             "AnyModel",
             "anywidget",
             {
-                "_esm": SoftmaxLab._script_and_style[0],
+                "_esm": SoftmaxLab._esm,
+                "_shared": None,
                 "_anywidget_id": f"{SoftmaxLab.__module__}.SoftmaxLab",
                 "layout": "IPY_MODEL_layout",
                 "data": {"words": "one", "weights": [None]},
@@ -121,7 +122,7 @@ def test_a_view_of_another_version_becomes_its_picture_with_a_line(saved: Path) 
 
 
 def test_the_script_that_views_share_is_taken_if_it_is_of_this_version(saved: Path) -> None:
-    own, _ = SoftmaxLab._script_and_style
+    own = SoftmaxLab._esm
     notebook = nbformat.read(saved, as_version=4)
     states = notebook.metadata["widgets"][STATE]["state"]
     states["view"]["state"] |= {"_esm": LOADER, "_shared": "IPY_MODEL_shared"}

@@ -7,11 +7,13 @@ import zlib
 
 import pytest
 import traitlets
+from anywidget._file_contents import VirtualFileContents
 from ipywidgets.embed import dependency_state
 
 from tests.support.hand_made_traces import make_trace
 from viz_transformer.errors import UserError
 from viz_transformer.export.page_parts import PageParts
+from viz_transformer.widgets.base import shared_script as module
 from viz_transformer.widgets.base.shared_script import shared_script, unpacked
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
@@ -23,6 +25,12 @@ class Word(View):
     _esm = "export default { render({ el }) { el.textContent = 'é'; } };"
     _css = ".word { color: red }"
     word = traitlets.Unicode("hello").tag(sync=True)
+
+
+@pytest.fixture(autouse=True)
+def kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let it be a Jupyter kernel that runs this."""
+    monkeypatch.setattr(module, "in_kernel", lambda: True)
 
 
 def test_the_views_of_a_class_share_one_script() -> None:
@@ -42,13 +50,17 @@ def test_a_notebook_of_forty_explorers_is_small() -> None:
     assert len(json.dumps(state)) < 600_000  # 9.5 MB, if each had its own script
 
 
-def test_a_script_that_follows_its_file_is_each_view_s_own() -> None:
+def test_elsewhere_and_where_it_follows_its_file_a_view_has_its_own_script(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Followed(View):
-        _esm = type("Text", (), {"__str__": lambda _: "export default {}"})()
+        _esm = VirtualFileContents("export default {}")
 
     view = Followed()
-    assert view._shared is None
-    assert view.get_state(["_esm"]) == {"_esm": "export default {}"}
+    assert (view._shared, view.get_state(["_esm"])) == (None, {"_esm": "export default {}"})
+    monkeypatch.undo()
+    word = Word()
+    assert (word._shared, word._esm, word._css) == (None, Word._esm, Word._css)
 
 
 def test_a_damaged_script_of_a_saved_notebook_is_one_line() -> None:

@@ -88,9 +88,10 @@ def own_views() -> dict[str, str]:
     def below(kind: type[View]) -> list[type[View]]:
         return [each for direct in kind.__subclasses__() for each in (direct, *below(direct))]
 
-    return {built("engine.js"): ""} | dict(
-        each._script_and_style for each in below(View) if each._script_and_style
-    )
+    scripts = {each: vars(each).get("_esm") for each in below(View)}
+    # A view has a class of its own, anywidget's, in which that is a trait.
+    ours = {script: str(each._css) for each, script in scripts.items() if isinstance(script, str)}
+    return {built("engine.js"): "", **ours}
 
 
 def _script_of(state: State, states: Mapping[str, State]) -> str:
@@ -99,7 +100,7 @@ def _script_of(state: State, states: Mapping[str, State]) -> str:
         with suppress(UserError):
             return unpacked(state["script"])
         return ""
-    if "_shared" in state:
+    if state.get("_shared"):
         shared = states.get(str(state["_shared"]).removeprefix(REFERENCE), {})
         return _script_of(shared, states) if "script" in shared else ""
     return str(state["_esm"])

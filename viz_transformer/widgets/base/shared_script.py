@@ -33,13 +33,26 @@ class SharedScript(anywidget.AnyWidget):
     sheet = traitlets.Bytes(help="a style sheet, zlib").tag(sync=True)
 
 
-def shared_script(script: str, style: str) -> SharedScript:
-    """Return the widget of a script and a style: the one that there is already, if it was not closed."""
+def shared_script(script: object, style: str) -> SharedScript | None:
+    """Return the widget of a script and a style: the one that there is already, if it was not closed.
+
+    None outside a Jupyter kernel, where nothing is saved and one process may serve many pages, each with
+    widgets of its own (marimo); and for a script that follows its file, see `hot_reload`.
+    """
+    if not in_kernel() or not isinstance(script, str):
+        return None
     made = _made.get((script, style))
     if made is None or made.comm is None:
         made = SharedScript(script=packed(script), sheet=packed(style))
         _made[script, style] = made
     return made
+
+
+def in_kernel() -> bool:
+    """Whether a Jupyter kernel runs this."""
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")
 
 
 def packed(text: str) -> bytes:

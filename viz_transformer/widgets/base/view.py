@@ -44,23 +44,16 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         sync=True, content=True, **widget_serialization
     )
 
+    _esm: Any
+    _css: Any
     _shared = traitlets.Instance(SharedScript, allow_none=True).tag(
         sync=True, content=True, **widget_serialization
     )
 
-    #: The script and the style of the class.
-    _script_and_style: tuple[str, str] | None = None
     #: Whether answers only read what the view holds, so that they need not wait until a cell has ended.
     _only_reads = False
     #: Whether a change comes from the page, which has already done what follows from it.
     _from_page = False
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Let the views of a class share its script, unless it follows its file (see `hot_reload`)."""
-        super().__init_subclass__(**kwargs)
-        if isinstance(script := cls.__dict__.get("_esm"), str):
-            cls._script_and_style = (script, cls.__dict__.get("_css", ""))
-            cls._esm, cls._css = LOADER, ""
 
     def __init__(self, *, answer: Answer | None = None, traits: Mapping[str, Any] | None = None) -> None:
         """Make a view.
@@ -70,7 +63,9 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             traits: the first values of the view's traits.
         """
         self._answer = answer
-        shared = shared_script(*self._script_and_style) if self._script_and_style else None
+        shared = shared_script(getattr(self, "_esm", None), getattr(self, "_css", ""))
+        if shared:
+            self._esm, self._css = LOADER, ""  # before anywidget makes traits of them
         super().__init__(live=answer is not None, _shared=shared, **(traits or {}))
         self.on_msg(self._on_message)
 
