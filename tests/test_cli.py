@@ -246,10 +246,11 @@ def test_a_signal_that_ends_lab_leaves_no_jupyterlab_behind(
     own = [sys.executable, "-m", "viz_transformer"]
     flags = ["--no-browser", "--folder", str(tmp_path / "lessons")]
     if door == "make":
-        script = tmp_path / "bin" / "viz-transformer"
-        script.parent.mkdir()
-        script.write_text(f'#!/bin/sh\nexec {shlex.join(own)} "$@"\n')
-        script.chmod(0o755)
+        (tmp_path / "bin").mkdir()
+        for name, called in (("viz-transformer", own), ("python", own[:1])):
+            script = tmp_path / "bin" / name
+            script.write_text(f'#!/bin/sh\nexec {shlex.join(called)} "$@"\n')
+            script.chmod(0o755)
         (tmp_path / ".ready-lab").touch()
         command = ["make", "lab", f"VENV={tmp_path}", f"LAB_FLAGS={shlex.join(flags)}"]
     else:

@@ -12,9 +12,9 @@ from viz_transformer.widgets.base.static_fallback import render_static
 from viz_transformer.widgets.base.view import View
 
 #: What a widget is drawn as; each holds the words "live view".
-VIEW = '<div class="lm-Widget"><div class="vt">live view</div></div>'
+VIEW = '<div class="lm-Widget"><div class="vt-root vt">live view</div></div>'
 BOX = '<div class="lm-Widget jupyter-widgets widget-container widget-box"><p>live view</p></div>'
-ADRIFT = '<div class="lm-Widget jupyter-widgets-disconnected"><div class="vt">live view</div></div>'
+ADRIFT = '<div class="lm-Widget jupyter-widgets-disconnected"><div class="vt-root vt">live view</div></div>'
 #: A box that is drawn, around a view whose code could not be loaded.
 BROKEN_BOX = """
 <div class="lm-Widget jupyter-widgets widget-container widget-box"><p>live view</p>
@@ -155,7 +155,7 @@ def test_in_an_unknown_page_both_are_seen(page: Page, told: str) -> None:
 
 def test_an_output_widget_keeps_the_view_inside_it(page: Page, told: str) -> None:
     """The output before it is another widget's: it says nothing about the view."""
-    inner = jupyterlab('<div class="vt">inner view</div>', told)
+    inner = jupyterlab('<div class="vt-root vt">inner view</div>', told)
     output_widget = f'<div class="lm-Widget jupyter-widgets jupyter-widget-output">{inner}</div>'
     for host in HOSTS:
         for before, name in ((BOX, "live view"), (ERROR, ERROR)):
