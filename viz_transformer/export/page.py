@@ -151,7 +151,7 @@ def check_size(
         UserError: if it is.
     """
     megabytes = n_bytes / 1e6
-    if megabytes > max_megabytes:
+    if not megabytes <= max_megabytes:  # NaN is no size either
         smaller = offer()
         less = f"give {smaller}" if smaller else "show less"
         raise UserError(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tests.support.fuzz import answer_doors, capture_door, file_doors, page_doors, value_doors
+from tests.support.fuzz import answer_doors, capture_door, file_doors, number_door, page_doors, value_doors
 from tests.support.fuzz.campaign import Door
 
 DOORS: tuple[Door, ...] = (
     Door("text", value_doors.text, 4),
     Door("trace constructors", value_doors.constructor, 4),
     Door("captured weights", capture_door.captured, 4),
+    Door("numbers", number_door.number, 4),
     Door("saved traces", file_doors.saved_trace, 3),
     Door("checkpoints", file_doors.checkpoint, 2),
     Door("flipped bits", file_doors.flipped, 2),

@@ -7,11 +7,24 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 
 
 class SelectionError(UserError, traitlets.TraitError):
     """A choice that the view does not have."""
+
+
+def as_float(name: str, value: Any) -> float:
+    """Return a number of Python's, numpy's or torch's as a float.
+
+    Raises:
+        SelectionError: if it is none, or beyond what a float holds.
+    """
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise SelectionError(f"{name}={shown(value)}; give a number") from None
 
 
 class Index(traitlets.Int):
