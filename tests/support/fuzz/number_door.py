@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import torch
+from jaxtyping import TypeCheckError
 
 from tests.support.fuzz.campaign import Drawn
 from tests.support.fuzz.values import NUMBERS
@@ -28,7 +29,10 @@ def number(rng: Random) -> Drawn:
         given = call.beyond + rng.choice([0, 1, 10**9, 10**400])
 
     def try_it() -> None:
-        call.call(given)
+        try:
+            call.call(given)
+        except TypeCheckError:  # in the suite, which checks the types of a model's functions first
+            return
         assert not given >= call.beyond, "it was taken"
 
     return f"{name}({given!r:.60})", try_it
