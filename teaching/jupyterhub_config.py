@@ -3,11 +3,42 @@
 docs/classroom.md says how it is tried out, installed and sized. `jupyterhub -f` takes this file.
 """
 
+import itertools
 import os
+import resource
 import sys
 from pathlib import Path
 
+from jupyterhub.spawner import LocalProcessSpawner
+
 c = get_config()
+
+# What a learner's server and each of their kernels may take: bytes of memory, of which no lesson
+# needs a fifth; and processors, which all that a learner runs shares. The next gets the next ones.
+MEMORY, PROCESSORS = 4 * 2**30, 1
+server_number = itertools.count()
+
+
+class LimitedSpawner(LocalProcessSpawner):
+    """Starts a learner's server within these limits, which all that it starts then has."""
+
+    def make_preexec_fn(self, name):
+        """Return what the new process does before it becomes the learner's."""
+        become_the_learners = super().make_preexec_fn(name)
+        processors = sorted(os.sched_getaffinity(0))
+        first = next(server_number) * PROCESSORS % len(processors)
+        own = (2 * processors)[first : first + min(PROCESSORS, len(processors))]
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+            os.sched_setaffinity(0, own)
+            become_the_learners()
+
+        return limit
+
+
+if sys.platform == "linux":
+    c.JupyterHub.spawner_class = LimitedSpawner
 
 # Programs installed beside this Python are found by name: the proxy, and in lessons nbgrader.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

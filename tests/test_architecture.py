@@ -62,7 +62,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "analysis": {"trace"},
     "plots": {"trace", "analysis"},
     "widgets": {"trace", "analysis", "plots"},
-    "export": {"widgets"},
+    "export": {"widgets", "bertviz_views"},
     "engine": {"widgets"},
     "bertviz_views": {"trace"},
     "text_model": {"model", "vocabulary", "config", "trace"},

@@ -92,7 +92,7 @@ def test_what_does_not_fit_is_refused_in_one_line() -> None:
     assert_refused(
         [
             (lambda: vt.capture(whole_clip(), PIXELS), "no token ids; give them by name: pixel_values="),
-            (lambda: vt.capture(swin(), WINDOWED), r"a trace needs one; capture those .*layers=\[0, 1\]"),
+            (lambda: vt.capture(swin(), WINDOWED), r"capture those of one shape .*layers=\[0, 1\]"),
             (lambda: vt.capture(vit(), PIXELS, tokens=["[CLS]"]), "one label per position"),
             (lambda: vt.capture(vit(), PIXELS, head_mask=IDS), "takes head_mask= and does not use it"),
             (lambda: vt.capture(whisper(), SOUND, max_new_tokens=0, tokenizer=tokenizer()), "at least 1"),

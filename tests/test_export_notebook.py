@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import re
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
@@ -12,13 +13,18 @@ import pytest
 
 from tests.support.exported_pages import page_data
 from tests.support.notebooks import write_notebook
+from tests.support.source_code import PACKAGE
 from viz_transformer.cli import main
+from viz_transformer.engine.page_model import PageModel
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.notebook import notebook_html
+from viz_transformer.export.stored_widgets import own_views
+from viz_transformer.widgets.base.view import View
+from viz_transformer.widgets.softmax_lab.view import SoftmaxLab
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
-STILL = '<style>p {}</style>\n<div class="vt-still"><img alt="two words"></div>'
+STILL = '<style>.vt-still p {}</style>\n<div class="vt-still"><img alt="two words"></div>'
 
 
 def output(**data: str) -> nbformat.NotebookNode:
@@ -38,15 +44,14 @@ def model(name: str, module: str, state: dict, buffers: list | None = None) -> d
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     """A notebook as JupyterLab saves it: defaults left out, bytes apart, a style with the view."""
-    esm = "export default { render({ model, el }) { el.textContent = model.get('data').words; } };"
     bytes_ = {"encoding": "base64", "path": ["data", "weights", 0], "data": "AAEC"}
     models = {
         "view": model(
             "AnyModel",
             "anywidget",
             {
-                "_esm": esm,
-                "_anywidget_id": "some.Words",
+                "_esm": str(SoftmaxLab._esm),
+                "_anywidget_id": f"{SoftmaxLab.__module__}.SoftmaxLab",
                 "layout": "IPY_MODEL_layout",
                 "data": {"words": "one", "weights": [None]},
             },
@@ -90,16 +95,44 @@ def test_views_replace_jupyter_s_own_output(saved: Path, capsys: pytest.CaptureF
     assert text.count('data-view="0"') == 2
     assert '<p class="vt-text">hello</p>' in text
     # Before the view in the box its picture, before the other what it is called.
-    assert text.count('<noscript><div class="vt-still"><img alt="two words"/>') == 1
-    assert text.count("<noscript><p>Words</p></noscript>") == 1
-    assert text.count("saved without its state") == 1
-    assert text.count('<img alt="two words"/>') == 2
+    assert text.count('<noscript><div class="vt-still"><img alt="two words">') == 1
+    assert text.count("<noscript><p>SoftmaxLab</p></noscript>") == 1
+    assert text.count("saved without its state") == 2
+    assert text.count('<img alt="two words">') == 2
     assert "IPY_MODEL" not in text
     # It names no script or style to fetch.
     assert "default-src 'none'" in text
     for sign in ("cdnjs", "unpkg", "jsdelivr", "<script src", "<link", "@import", "url(http"):
         assert sign not in text
     assert VIEW not in text
+
+
+def test_a_view_of_another_version_becomes_its_picture_with_a_line(saved: Path) -> None:
+    notebook = nbformat.read(saved, as_version=4)
+    states = notebook.metadata["widgets"][STATE]["state"]
+    # The view is of this version, and what it computes with is not.
+    states["engine"] = model("AnyModel", "anywidget", {"_esm": "1", "_anywidget_id": "x.PageModel"})
+    states["view"]["state"]["engine"] = {"models": {"model": "IPY_MODEL_engine"}}
+    nbformat.write(notebook, saved)
+    told: list[str] = []
+    text = notebook_html(saved, tell=told.append).read_text(encoding="utf-8")
+    assert "the script of PageModel (1), the script of SoftmaxLab (1)." in told[0]
+    assert text.count("or by another version. Run the notebook and save it again") == 4
+    assert text.count('<img alt="two words">') == 2
+    assert "data-view" not in text
+    assert "script-src 'none'" in text
+
+
+def test_the_scripts_and_styles_of_all_views_are_known() -> None:
+    def classes(of: type) -> list[type]:
+        return [each for direct in of.__subclasses__() for each in (direct, *classes(direct))]
+
+    for view in PACKAGE.glob("widgets/*/view.py"):
+        import_module(f"viz_transformer.widgets.{view.parent.name}.view")
+    views = [each for each in classes(View) if each.__module__.startswith("viz_transformer.")]
+    assert len(views) > 20
+    for each in (PageModel, *views):
+        assert own_views()[str(each._esm)] == str(getattr(each, "_css", "") or ""), each
 
 
 def test_a_cell_that_raises_is_named_and_nothing_is_written(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from viz_transformer import progress
+from viz_transformer import _files, progress
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +77,21 @@ def test_two_kernels_that_write_one_file_lose_nothing() -> None:
     kept = json.loads(Path(progress.FILE).read_text(encoding="utf-8"))
     assert kept["exercises"]["both"]["tries"] == 120
     assert [path.name for path in Path().iterdir()] == [progress.FILE]
+
+
+def test_no_other_account_and_no_stopped_kernel_keeps_a_check_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, shared = tmp_path / "own", tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setenv("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", str(own))
+    monkeypatch.setattr(tempfile, "tempdir", str(shared))
+    monkeypatch.setattr(progress, "_WAIT_S", 0.05)
+    with _files.one_at_a_time(progress.FILE):  # for as long as the checks last
+        progress.record_attempt("3.1", passed=True)
+        progress.record_prediction("3.p1", "cat")
+    assert progress.solved() == {"3.1"}
+    assert progress.prediction_of("3.p1") == "cat"
+    (lock,) = own.rglob("*.lock")
+    assert os.name == "nt" or lock.parent.stat().st_mode & 0o077 == 0
+    assert [*shared.iterdir()] == [], "there another account could hold the lock"

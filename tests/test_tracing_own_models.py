@@ -472,7 +472,7 @@ def test_modules_that_cannot_be_captured_are_refused() -> None:
         (model, {"input_ids": IDS, "token": NAMES[:4]}, "did you mean tokens="),
         (model, {"input_ids": IDS, "generate": True}, "no generate"),
         (model, {"input_ids": IDS[:, :1], "tokens": ["a"]}, "one token has nothing"),
-        (uneven, four, r"decoder layers have \[1, 2\] heads"),
+        (uneven, four, r"decoder layers have several shapes.*\(1 heads, 4 × 4\), layers=\[1\] \(2 heads"),
         (Pair(causal=False), {**both, **labels(4, 4)}, "source and a target of different lengths"),
         (Pair(), {**both, "tokens": NAMES[:4]}, "some layers look ahead and some do not"),
         (

@@ -264,7 +264,7 @@ def test_a_deeper_stage_of_swin_is_chosen_by_its_layers() -> None:
     config = make("swin").config
     config.update({"depths": [2, 2], "num_heads": [2, 4]})
     model, given = hf.SwinModel(config).eval(), {"pixel_values": torch.randn(1, 3, 32, 32)}
-    with pytest.raises(UserError, match=r"have \[2, 2, 4, 4\] heads.*layers="):
+    with pytest.raises(UserError, match=r"layers=\[2, 3\] \(4 heads, 16 × 16\)"):
         vt.capture(model, **given, tokens=[f"p{i}" for i in range(64)])
     trace = vt.capture(model, **given, tokens=[f"p{i}" for i in range(16)], layers=[2, 3])
     assert trace.encoder_attention.shape == (2, 4, 16, 16)  # 4 by 4 patches are one window

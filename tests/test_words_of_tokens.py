@@ -91,16 +91,17 @@ def test_merged_pieces_are_summed_as_keys_and_averaged_as_queries_and_the_figure
     assert trace.source_words == (0, 1, 1)
     array = vt.capture(weights, source_tokens=["the", "un", "able"], words=np.array([0, 1, 1]))
     assert array.source_words == (0, 1, 1)
-    with pytest.raises(UserError, match="words= holds 0 numbers for the 3 tokens"):
-        vt.capture(weights, source_tokens=["the", "un", "able"], words=len)
+    for words in (len, [0, 1], [0, -1, 1], [0, "un", 1], [0, 1.0, True]):
+        with pytest.raises(UserError, match=r"words=.* is not 3 numbers for the 3 tokens"):
+            vt.capture(weights, source_tokens=["the", "un", "able"], words=words)
     ax = vt.plots.plot_head(trace, "encoder", 0, 0, merge_words=True)
     np.testing.assert_allclose(ax.images[0].get_array(), [[1, 0], [0.25, 0.75]])
     assert "mean of pieces" in ax.get_ylabel()
     assert "sum of pieces" in ax.get_xlabel()
     assert "pieces" not in vt.plots.plot_head(trace, "encoder", 0, 0).get_xlabel()
-    with pytest.raises(UserError, match="words= holds 2 numbers for the 3 tokens"):
+    with pytest.raises(UserError, match=r"words=\(0, 1\) is not 3 numbers for the 3 tokens"):
         vt.capture(weights, source_tokens=["the", "un", "able"], words=[0, 1])
-    with pytest.raises(UserError, match=r"source_words=.*does not fit"):
+    with pytest.raises(UserError, match="is not 3 numbers for the 3 tokens"):
         vt.capture(weights, source_tokens=["the", "un", "able"], words=["the", "unable", "unable"])
 
 

@@ -21,6 +21,7 @@ EXTRA_OF = {
     "nbclient": "lab",
     "nbconvert": "lab",
     "nbformat": "lab",
+    "nh3": "lab",
     "sacrebleu": "train",
     "safetensors": "torch",
     "tokenizers": "train",

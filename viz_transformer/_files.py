@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import sys
-import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -169,18 +169,29 @@ def check_unused(output: str | os.PathLike[str], overwrite: bool) -> None:
 
 
 @contextmanager
-def one_at_a_time(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Wait until no other process of this machine is in a ``with`` block like this one for the same file.
+def one_at_a_time(path: str | os.PathLike[str], wait_s: float = 60.0) -> Iterator[None]:
+    """Wait until no other process of this account is in a ``with`` block like this one for the same file.
 
-    The lock ends with its process, however that ends. It lies among the temporary files, so that none
-    is left beside `path`. Where no lock can be had, the block runs all the same.
+    The lock ends with its process, however that ends. It lies in a folder that is this account's alone, so
+    that nobody else can hold it, and none is left beside `path`. Where no lock can be had within `wait_s`
+    seconds, because a process was stopped within the block, or not at all, the block runs all the same.
     """
     name = hashlib.sha256(os.fsencode(Path(path).resolve())).hexdigest()[:24]
     with ExitStack() as stack:
-        with suppress(OSError):
-            lock = Path(tempfile.gettempdir(), f"viz_transformer-{_user()}-{name}.lock")
-            _lock(stack.enter_context(lock.open("ab")))
+        with suppress(OSError, RuntimeError):  # of an account without a home
+            folder = _own_folder()
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # who may read a file can lock it
+            lock = stack.enter_context((folder / f"{name}.lock").open("ab"))
+            given_up = time.monotonic() + wait_s
+            while not _lock(lock) and time.monotonic() < given_up:
+                time.sleep(0.002)
         yield
+
+
+def _own_folder() -> Path:
+    """Return where this account keeps what others may neither read nor change."""
+    base = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "viz_transformer"
 
 
 def is_own(path: Path) -> bool:
@@ -197,10 +208,20 @@ def _user() -> int:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: BinaryIO) -> None:
-        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+    def _lock(file: BinaryIO) -> bool:
+        """Lock a file; False if another process has."""
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        return True
 else:
     import fcntl
 
-    def _lock(file: BinaryIO) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    def _lock(file: BinaryIO) -> bool:
+        """Lock a file; False if another process has."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

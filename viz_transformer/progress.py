@@ -13,13 +13,15 @@ from viz_transformer.errors import FileError
 #: In the working directory of a lesson's kernel, which is the lesson's folder.
 FILE = "progress.json"
 
+#: How long a check waits for another lesson's kernel, which writes for milliseconds unless it was stopped.
+_WAIT_S = 5.0
 #: The progress if the folder cannot be written to; it then lasts as long as the kernel.
 _unwritten: dict[str, dict[str, Any]] = {}
 
 
 def record_attempt(exercise: str, passed: bool) -> None:
     """Count an attempt at an exercise; once solved, it stays solved."""
-    with one_at_a_time(FILE):  # two lessons have two kernels, and one file
+    with one_at_a_time(FILE, _WAIT_S):  # two lessons have two kernels, and one file
         everything = _read()
         entry = everything["exercises"].setdefault(exercise, {"solved": False, "tries": 0})
         if not entry["solved"]:
@@ -30,7 +32,7 @@ def record_attempt(exercise: str, passed: bool) -> None:
 
 def record_prediction(prediction: str, guess: Any) -> None:
     """Keep a prediction; a second one changes nothing."""
-    with one_at_a_time(FILE):
+    with one_at_a_time(FILE, _WAIT_S):
         everything = _read()
         if prediction not in everything["predictions"]:
             everything["predictions"][prediction] = guess

@@ -18,3 +18,11 @@ def policy_of(path: Path) -> dict[str, list[str]]:
     text = path.read_text(encoding="utf-8")
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     return {name: sources for name, *sources in map(str.split, policy.split(";"))}
+
+
+def check_scripts_have_hashes(path: Path) -> None:
+    """Hold a page's policy to name scripts by hash alone, and to close what it need not open."""
+    policy = policy_of(path)
+    assert policy["script-src"], path
+    assert all(re.fullmatch(r"'sha256-[\w+/]{43}='", source) for source in policy["script-src"]), path
+    assert [policy[name] for name in ("default-src", "base-uri", "form-action")] == [["'none'"]] * 3, path

@@ -18,11 +18,15 @@ from playwright.sync_api import Page
 from tests.support.ui_jupyterlab import TIMEOUT_S
 from tests.support.ui_windows import ROOT
 
-#: What differs from the teacher's file: everyone may come by any name, all of them as this user.
+#: What differs from the teacher's file: everyone may come by any name, all of them as this user,
+#: within the teacher's limits.
 _TRIAL = """\
 load_subconfig({teachers_file!r})
 c.JupyterHub.authenticator_class = "dummy"
-c.JupyterHub.spawner_class = "simple"
+from jupyterhub.spawner import SimpleLocalProcessSpawner
+class Trial(c.JupyterHub.spawner_class, SimpleLocalProcessSpawner):
+    pass
+c.JupyterHub.spawner_class = Trial
 c.SimpleLocalProcessSpawner.home_dir_template = {home!r}
 c.JupyterHub.bind_url = "http://127.0.0.1:{ports[0]}"
 c.JupyterHub.hub_port = {ports[1]}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.exported_pages import page_data
+from tests.support.exported_pages import check_scripts_have_hashes, page_data
 from tests.support.ui_jupyterlab import errors_of
 from tests.support.ui_lab_questions import QUESTIONS
 from tests.support.ui_lessons import FAULTS, LESSONS, check_moves
@@ -100,6 +100,12 @@ def test_the_site_and_each_page_are_small_enough_to_carry(course_site: Path) -> 
     assert sorted(sizes) == sorted([*LESSONS, "index"])
     assert sum(sizes.values()) < MAX_SITE_BYTES, sizes
     assert max(sizes.values()) < MAX_PAGE_BYTES, sizes
+
+
+def test_each_page_names_its_scripts_by_hash_and_shows_all_of_its_lesson(course_site: Path) -> None:
+    for path in course_site.iterdir():
+        check_scripts_have_hashes(path)
+        assert "Left out" not in path.read_text(encoding="utf-8"), path.name
 
 
 def test_every_lab_that_the_page_can_answer_is_somewhere_in_the_course(course_site: Path) -> None:

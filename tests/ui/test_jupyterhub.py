@@ -55,6 +55,10 @@ def test_each_learner_has_lessons_views_and_progress_of_their_own(
         drawn = lab.output(-1).locator("[data-vt-drawn]").first
         expect(drawn).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
         assert lab.value("__import__('os').environ['OMP_NUM_THREADS']") == "1"
+        if sys.platform == "linux":
+            assert lab.value("len(__import__('os').sched_getaffinity(0))") == 1
+            with pytest.raises(AssertionError, match="MemoryError"):
+                lab.run("bytearray(5 * 2**30)")
         for _ in range(tries[name]):
             lab.run('vt.exercises.check("1.1", [])')
         assert lab.errors == []

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer.bertviz_views.drawings import Drawing
-from viz_transformer.bertviz_views.scripts import bertviz_version
+from viz_transformer.bertviz_views.scripts import bertviz_version, read_script
+from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 
 _HERE = Path(__file__).parent
@@ -65,8 +66,7 @@ def build(view: str, title: str, drawings: Sequence[Drawing], script: str, displ
         script: bertviz's own.
         display_mode: "light", "dark", or None for what the browser prefers.
     """
-    own = _static("require_stub.js"), script, _static("draw.js")
-    scripts = [*_libraries(), *map(_escaped, own)]
+    scripts = _scripts(script)
     allowed = {"script-src": [source_hash(each) for each in scripts], "style-src": ["'unsafe-inline'"]}
     text = _PAGE.format(
         mode=display_mode or "auto",
@@ -81,6 +81,19 @@ def build(view: str, title: str, drawings: Sequence[Drawing], script: str, displ
         scripts="\n".join(f"<script>{each}</script>" for each in scripts),
     )
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+def _scripts(script: str) -> list[str]:
+    """Return what a page runs, in its order, around bertviz's own script."""
+    return [*_libraries(), *map(_escaped, (_static("require_stub.js"), script, _static("draw.js")))]
+
+
+def script_hashes() -> set[str]:
+    """Return the hashes of all that pages of this version run; none if bertviz is not installed."""
+    try:
+        return {source_hash(each) for name in _CAPTIONS for each in _scripts(read_script(name))}
+    except UserError:
+        return set()
 
 
 def fixed_bytes(script: str) -> int:

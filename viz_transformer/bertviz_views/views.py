@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import math
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from viz_transformer._files import atomic_write
+from viz_transformer._html import source_hash
 from viz_transformer.bertviz_views import page
 from viz_transformer.bertviz_views.drawings import Drawing, drawings_of
 from viz_transformer.bertviz_views.scripts import read_script
@@ -21,12 +23,16 @@ _UNSEEN = "This is a view by bertviz. Run the cell again, or trust this notebook
 
 # In JupyterLab the frame's colours follow the notebook's theme: a browser hands the
 # `color-scheme` of a frame element on to the page inside.
-_FRAME = """<style>
-body[data-jp-theme-light="true"] .vt-bertviz {{ color-scheme: light }}
-body[data-jp-theme-light="false"] .vt-bertviz {{ color-scheme: dark }}
+_THEME = """<style>
+body[data-jp-theme-light="true"] .vt-bertviz { color-scheme: light }
+body[data-jp-theme-light="false"] .vt-bertviz { color-scheme: dark }
 </style>
-<iframe class="vt-bertviz" title="{title}" sandbox="allow-scripts" width="100%" height="{height}" \
-frameborder="0" srcdoc="{page}">{unseen}</iframe>"""
+"""
+_FRAME = """<iframe class="vt-bertviz" title="{title}" sandbox="allow-scripts" width="100%" \
+height="{height}" frameborder="0" srcdoc="{page}">{unseen}</iframe>"""
+_OUR_FRAME = re.compile(_FRAME.format(title='[^"<>]*', height=r"\d{1,5}", page='([^"<>]*)', unseen="[^<>]*"))
+#: The frame of a view, perhaps of another version.
+FRAME = re.compile(r'<iframe class="vt-bertviz"[^<>]*>[^<]*</iframe>')
 
 
 @dataclass(frozen=True)
@@ -61,12 +67,20 @@ class BertvizView:
 
     def _repr_html_(self) -> str:
         """Return the page in a frame that runs its own scripts and reaches nothing around it."""
-        return _FRAME.format(
+        return _THEME + _FRAME.format(
             title=html.escape(self.title),
             height=self.height_px,
             page=html.escape(self.html),
             unseen=_UNSEEN,
         )
+
+
+def frame_scripts(frame: str) -> set[str]:
+    """Return the hashes of the scripts in a view's frame; none if it is not as this version makes them."""
+    found = _OUR_FRAME.fullmatch(frame)
+    scripts = re.findall(r"<script>(.*?)</script>", html.unescape(found[1]), re.DOTALL) if found else []
+    hashes = set(map(source_hash, scripts))
+    return hashes if hashes <= page.script_hashes() else set()
 
 
 def head_view(

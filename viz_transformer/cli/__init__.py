@@ -136,7 +136,13 @@ def _html(options: argparse.Namespace) -> int:
     output = options.output or given_path(options.notebook).with_suffix(".html")
     check_not_input(output, options.notebook)
     with replacing(output, options.overwrite) as place:
-        notebook_html(options.notebook, place, execute=options.execute, max_megabytes=options.max_megabytes)
+        notebook_html(
+            options.notebook,
+            place,
+            execute=options.execute,
+            max_megabytes=options.max_megabytes,
+            tell=print,
+        )
     print(f"wrote {output}")
     return 0
 

@@ -36,6 +36,13 @@ c.ClearSolutions.code_stub = {"python": "# Write your answer above."}
 
 # Seconds for one cell. No cell of a lesson needs many; an endless loop must not hold up a class.
 c.ExecutePreprocessor.timeout = 300
+
+# Bytes of memory for each process: nbgrader, and the kernel that runs a student's notebook. No lesson
+# takes as many. Other systems than Linux do not keep to it.
+import sys
+if sys.platform == "linux":
+    import resource
+    resource.setrlimit(resource.RLIMIT_DATA, (4 * 2**30, 4 * 2**30))
 """
 
 

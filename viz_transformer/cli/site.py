@@ -52,6 +52,7 @@ def _site(options: argparse.Namespace) -> int:
         title="Attention, lesson by lesson",
         max_megabytes=options.max_megabytes,
         progress=lambda written: print(f"wrote {written}", flush=True),
+        tell=print,
     )
     print(f"wrote {index}")
     return 0

@@ -26,8 +26,9 @@ from viz_transformer.exercises.comparison import (
     rounded,
 )
 from viz_transformer.exercises.feedback import Check, unanswered
+from viz_transformer.exercises.footprint import leaving_nothing, within_memory
 from viz_transformer.exercises.forbidden import forbidden_name
-from viz_transformer.exercises.sandbox import NO_END, WHOLE_LIMIT_S, call_each, within_time
+from viz_transformer.exercises.sandbox import NO_END, TOO_LARGE, WHOLE_LIMIT_S, call_each, within_time
 
 _N_DRAWS = 20
 #: Of characters. A reader who has to step over the arguments misses what went wrong with them.
@@ -87,11 +88,14 @@ class Exercise:
         if answer is ...:
             return unanswered("Put your answer in place of the three dots, and run both cells.")
         try:
-            return within_time(WHOLE_LIMIT_S, lambda: self.wanted.check(answer))
+            with leaving_nothing(), within_memory():
+                return within_time(WHOLE_LIMIT_S, lambda: self.wanted.check(answer))
         except UnusableError as error:
             return Check(False, str(error))
         except TimeoutError:
             return Check(False, NO_END)
+        except MemoryError:
+            return Check(False, TOO_LARGE)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # an answer may do anything when it is compared or shown
@@ -249,8 +253,8 @@ class Function:
             )
         rng = np.random.default_rng(0)
         draws = [self.inputs(rng) for _ in range(_N_DRAWS)]
-        wanted = call_each(self.reference, draws)
         found = call_each(answer, draws)
+        wanted = call_each(self.reference, draws)  # after it, so that it can't be looked up
         if found and found[0] is ...:
             return unanswered("The function still returns the three dots: write what it is to do.")
         if name := forbidden_name(answer, self.forbidden):
@@ -281,6 +285,8 @@ class Function:
         )
         if isinstance(found[at], TimeoutError):
             return NO_END
+        if isinstance(found[at], MemoryError):
+            return TOO_LARGE
         given = dict(zip(inspect.signature(self.reference).parameters, draws[at], strict=False))
         called, shapes = _call(getattr(answer, "__name__", "it"), given)
         return describe_difference(called, found[at], wanted[at], self.tolerance) + shapes

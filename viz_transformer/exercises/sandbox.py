@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import copy
+import ctypes
 import signal
 import sys
 import threading
@@ -15,11 +16,13 @@ from functools import partial
 from types import FrameType
 from typing import Any, TypeVar
 
+from viz_transformer.exercises.footprint import leaving_nothing, within_memory
+
 #: How long a learner's function may take, all its calls together, in seconds of the processor: the
 #: clock would cut off right answers where a class of kernels shares it.
 LIMIT_S = 3.0
 #: How long a whole check may take besides: what else an answer may do, such as compare itself.
-WHOLE_LIMIT_S = 30.0
+WHOLE_LIMIT_S = 5.0
 #: How often the work is looked at, and how often what goes on beyond its time is told to end.
 _LOOK_S, _TELL_S = 0.05, 0.001
 #: How many times as long what computes now and then may take by the clock.
@@ -31,6 +34,8 @@ _ASLEEP_S, _ASLEEP = 4.0, 0.02
 #: changed, or torch's gradients would stay off. None needs as many, but one without an end has them all.
 _LET_PASS = 20
 
+#: What is said of an answer that fills the memory.
+TOO_LARGE = "It takes more than 2 GB of memory: is there a list or an array that grows without an end?"
 #: What is said of an answer that was ended.
 NO_END = "It did not come to an end: is there a loop that never stops, or does it wait for something?"
 
@@ -82,6 +87,8 @@ class _Limit:
                 woke, asleep = _computed(), 0
         self.is_up = True
         while not self.is_over.wait(_TELL_S):
+            if signal.getsignal(_SIGNAL) is not _end_what_is_late:  # the answer ignores signals
+                ctypes.pythonapi.Py_AddPendingCall(_listen_again, None)
             _signal_main_thread()
 
 
@@ -141,6 +148,13 @@ def _signal_main_thread() -> None:
         _thread.interrupt_main(_SIGNAL)
 
 
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+def _listen_again(_: int | None) -> int:
+    """Have `_end_what_is_late` called again, at the main thread's next step, which alone may say so."""
+    signal.signal(_SIGNAL, _end_what_is_late)
+    return 0
+
+
 def _end_what_is_late(_: int, frame: FrameType | None) -> None:
     """Raise in the work of the innermost limit, if its time is up and this is a step of that work."""
     limit = _limits[-1] if _limits else None
@@ -193,9 +207,10 @@ def call_each(answer: Callable[..., Any], draws: list[tuple[Any, ...]]) -> list[
     """Call a function with a copy of each tuple of arguments, and return the results.
 
     Where a call raises, its result is the exception. After `LIMIT_S` the function is stopped, and
-    the last result is a `TimeoutError`.
+    the last result is a `TimeoutError`; so are its threads at the end. What it changes besides is put back.
     """
     found: list[Any] = []
+    threads = set(threading.enumerate())
 
     def call_all() -> None:
         for arguments in draws:
@@ -204,12 +219,22 @@ def call_each(answer: Callable[..., Any], draws: list[tuple[Any, ...]]) -> list[
             except Exception as error:
                 if _limits and _limits[-1].is_ending:
                     raise
-                found.append(error)
+                no_room = isinstance(error, RuntimeError) and "allocate memory" in str(error)  # torch's
+                found.append(MemoryError() if no_room else error)
             except (SystemExit, GeneratorExit) as error:
                 found.append(RuntimeError(f"{type(error).__name__}, which ends Python; return a value"))
 
     try:
-        within_time(LIMIT_S, call_all)
+        with leaving_nothing(), within_memory():
+            within_time(LIMIT_S, call_all)
     except TimeoutError:
         found.append(TimeoutError())
+    finally:
+        for thread in set(threading.enumerate()) - threads:
+            target = getattr(thread, "_target", None)
+            if getattr(target, "__module__", None) == getattr(answer, "__module__", None):
+                # SystemExit ends a thread without a word, at the next step of its Python code.
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
+                )
     return found

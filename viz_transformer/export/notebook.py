@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-import base64
 import copy
 import html
 import os
 import re
-from collections.abc import Mapping, Sequence
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from viz_transformer._files import check_not_input, given_path, text_beside
+from viz_transformer._html import source_hash
+from viz_transformer.bertviz_views.views import FRAME, frame_scripts
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
-from viz_transformer.export.page import check_replaceable, document, script_elements, write_page
+from viz_transformer.export.page import check_replaceable, document, script_elements, script_texts, write_page
 from viz_transformer.export.page_parts import PageParts
 from viz_transformer.export.pictures import with_smaller_pictures
 from viz_transformer.export.sections import Section, sections_of
+from viz_transformer.export.stored_widgets import StoredWidgets
 from viz_transformer.export.view_descriptions import DESCRIBE_CELL, DESCRIPTIONS, FORMS
-from viz_transformer.widgets.base.widget_tree import State
 
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-_WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 _STILL = 'class="vt-still"'
 
 _LOST = (
-    "What stood here was saved without its state. Run the notebook and save it again, or convert "
-    "it with --execute."
+    '<p class="vt-note">The view that stood here was saved without its state, or by another version. Run the '
+    "notebook and save it again, or convert it with --execute.</p>"
 )
+#: Where a view stands in the HTML of the cells while this is sanitised.
+_PLACE = '<div class="vt-place-{}"></div>'
+_PLACES = re.compile(_PLACE.format(r"(\d{1,9})"))
+#: How many of the names of what was left out are said.
+_MOST_NAMED = 12
 
 _CODE = re.compile(r'<div class="highlight.*?</pre>', re.DOTALL)
 #: Names, operators, brackets and spaces: `notebook.css` leaves them in the colour of plain text, and
 #: marking them up took 1.5% of the course's bytes.
 _PLAIN = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
 
-# The notebook's own outputs may contain scripts and styles; nothing may be fetched.
+# Outputs have styles of their own, as attributes; nothing may be fetched.
 _POLICY = {
-    "script-src": ["'unsafe-inline'"],
     "style-src": ["'unsafe-inline'"],
     "img-src": ["data:", "blob:"],
     "font-src": ["data:"],
@@ -55,21 +61,26 @@ class NotebookPage:
         body: the HTML of its cells.
         parts: its views.
         sections: what its headings divide it into.
+        allowed: the hashes of scripts that stand in its frames.
+        left_out: what it leaves out of the notebook, in a sentence; empty if nothing.
     """
 
     title: str
     body: str
     parts: PageParts
     sections: tuple[Section, ...]
+    allowed: Sequence[str] = ()
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What a site puts around a notebook: HTML above and below it, and style sheets."""
+    """What a site puts around a notebook: HTML above and below it, style sheets, and its scripts' hashes."""
 
     above: str = ""
     below: str = ""
     styles: Sequence[str] = ()
+    allowed: Sequence[str] = ()
 
 
 def notebook_html(
@@ -78,18 +89,21 @@ def notebook_html(
     *,
     execute: bool = False,
     max_megabytes: float = 50,
+    tell: Callable[[str], object] = warnings.warn,
 ) -> Path:
     """Write a notebook as one HTML file with its views alive; returns the file's path.
 
     The views open as they were saved with the notebook, or as its run leaves them. The page fetches
-    nothing: what nbconvert would load from elsewhere is left out, and formulas are MathML, which
-    browsers draw by themselves.
+    nothing, and of the notebook's own HTML it takes what shows something and runs nothing; what is
+    left out is said at its top. Formulas are MathML, which browsers draw by themselves. Without
+    `execute` views are shown whose script is this version's; others become their picture.
 
     Args:
         notebook: the notebook file, which stays as it is.
         path: the file to write; the notebook's name with ``.html`` if None.
         execute: run the notebook first, in the folder that it stands in.
         max_megabytes: a page larger than this many megabytes (10^6 bytes) is not written.
+        tell: called with what is left out, in a sentence, if anything is.
 
     Raises:
         UserError: if nbconvert is not installed, a cell raises, or the page would be too large.
@@ -99,8 +113,11 @@ def notebook_html(
     target = source.with_suffix(".html") if path is None else given_path(path)
     check_not_input(target, source)
     check_replaceable(target)
-    text = page_html(convert(source, execute=execute))
-    return write_page(target, text, max_megabytes=max_megabytes)
+    page = convert(source, execute=execute)
+    written = write_page(target, page_html(page), max_megabytes=max_megabytes)
+    if page.left_out:
+        tell(f"{str(source)!r}: {page.left_out}")
+    return written
 
 
 def convert(
@@ -112,61 +129,44 @@ def convert(
         UserError: if nbconvert is not installed, or a cell raises.
         FileError: if the notebook cannot be read.
     """
+    from viz_transformer.export.sanitising import left_out, sanitised, with_cell_styles
+
     read = _read(notebook)
     descriptions = _run(read, notebook, environment) if execute else {}
-    widgets = StoredWidgets(read, descriptions)
+    widgets = StoredWidgets(read, descriptions, ran=execute)
     parts = PageParts(widgets.state_of, widgets.describe)
-    body = with_smaller_pictures(_cells(_with_places(read, parts), notebook))
+    placed, places = _with_places(read, parts)
+    given = with_cell_styles(_cells(placed, notebook))
+    kept = sanitised(given)
+    body = _PLACES.sub(lambda place: "".join(places[int(place[1]) :][:1]), with_smaller_pictures(kept))
     sections = sections_of(body)
     title = sections[0].heading if sections else notebook.stem
-    return NotebookPage(title, body, parts, sections)
+    allowed = set().union(*map(frame_scripts, places))
+    frames = Counter({"the frame of a bertviz view": places.count(_LOST)})
+    said = _said(left_out(given, kept) + widgets.foreign + frames)
+    return NotebookPage(title, body, parts, sections, sorted(allowed), said)
+
+
+def _said(names: Counter[str]) -> str:
+    """Return a sentence on what was left out of a page, by name; empty if nothing was."""
+    named = [f"{re.sub(r'[^ -~]', '?', name):.60} ({n})" for name, n in names.most_common(_MOST_NAMED)]
+    named += [f"and {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    return f"Left out, as it is not safe in a page: {', '.join(named)}." if named else ""
 
 
 def page_html(page: NotebookPage, frame: Frame = Frame()) -> str:
     """Return the whole HTML of a converted notebook."""
     own = inline_style(text_beside(__file__, "notebook.css"))
-    main = f'<main class="vt-notebook">\n{page.body}\n</main>'
-    scripts = script_elements(page.parts) if page.parts.views else ""
+    note = f'<p class="vt-note">{html.escape(page.left_out)}</p>\n' if page.left_out else ""
+    main = f'<main class="vt-notebook">\n{note}{page.body}\n</main>'
+    runs = script_texts(page.parts) if page.parts.views else []
+    allowed = [*map(source_hash, runs), *page.allowed, *frame.allowed]
     return document(
         page.title,
-        "\n".join([frame.above, main, frame.below, scripts]),
+        "\n".join([frame.above, main, frame.below, script_elements(page.parts) if runs else ""]),
         styles=[own, *frame.styles, *page.parts.styles],
-        policy=_POLICY,
+        policy={"script-src": allowed or ["'none'"], **_POLICY},
     )
-
-
-class StoredWidgets:
-    """The widgets whose state a notebook file holds, by their ids."""
-
-    def __init__(self, notebook: Any, descriptions: dict[str, dict[str, Any]]) -> None:
-        """Read their states; `descriptions` are those of the views by id, if the notebook ran."""
-        stored = notebook.metadata.get("widgets", {}).get(_WIDGET_STATE, {}).get("state", {})
-        self._states = {model_id: _state(model) for model_id, model in stored.items()}
-        self._descriptions = descriptions
-
-    def state_of(self, model_id: str) -> State | None:
-        """Return the state of a widget, or None if the notebook does not hold it."""
-        return self._states.get(model_id)
-
-    def describe(self, model_id: str) -> tuple[str, list[list[Any]]]:
-        """Return a view's alternative text and its answers, as far as they are known."""
-        description = self._descriptions.get(model_id, {})
-        name = str(self._states[model_id].get("_anywidget_id", "view")).rpartition(".")[2]
-        return description.get("alt", name), description.get("answers", [])
-
-
-def _state(model: dict[str, Any]) -> State:
-    """Return the state of one stored widget, with its binary buffers put back."""
-    state = copy.deepcopy(dict(model["state"]))
-    state.setdefault("_model_name", model.get("model_name"))
-    state.setdefault("_model_module", model.get("model_module"))
-    for buffer in model.get("buffers", []):
-        *parents, last = buffer["path"]
-        holder = state
-        for name in parents:
-            holder = holder[name]
-        holder[last] = base64.b64decode(buffer["data"])
-    return state
 
 
 def _read(path: Path) -> Any:
@@ -192,6 +192,7 @@ def _run(notebook: Any, path: Path, environment: Mapping[str, str]) -> dict[str,
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, DeadKernelError
 
+    notebook.metadata.pop("widgets", None)  # of these the run made none
     describing = nbformat.v4.new_code_cell("...")
     notebook.cells.append(describing)
     client = NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(path.parent)}})
@@ -222,36 +223,46 @@ def _show_forms(notebook: Any, forms: dict[str, str]) -> None:
             output.data = {_WIDGET_VIEW: {"model_id": form}}
 
 
-def _with_places(notebook: Any, parts: PageParts) -> Any:
-    """Return the notebook with a place for each view where Jupyter would have shown it."""
+def _with_places(notebook: Any, parts: PageParts) -> tuple[Any, list[str]]:
+    """Return the notebook with a mark where a view will stand, and the HTML for each mark."""
     placed = copy.deepcopy(notebook)
+    places: list[str] = []
+
+    def mark(place: str) -> str:
+        places.append(place)
+        return _PLACE.format(len(places) - 1)
+
+    def mark_frame(found: re.Match[str]) -> str:
+        return mark(found[0] if frame_scripts(found[0]) else _LOST)
+
     placed.metadata.pop("widgets", None)
     for cell in placed.cells:
         outputs = list(cell.get("outputs", []))
         for index, output in reversed(list(enumerate(outputs))):
-            shown = output.get("data", {}).get(_WIDGET_VIEW)
+            data = output.get("data", {})
+            shown = data.get(_WIDGET_VIEW)
             if shown is None:
+                if "text/html" in data:
+                    data["text/html"] = FRAME.sub(mark_frame, str(data["text/html"]))
                 continue
             still = _still(outputs[index + 1]) if index + 1 < len(outputs) else ""
             # Seen only where scripts are off, so half as fine will do.
             place = parts.add(shown["model_id"], fallback=with_smaller_pictures(still, shrink=2))
-            if not place and still:
-                del outputs[index]  # the static picture alone is shown
-                continue
-            if still:
+            if place and still:
                 del outputs[index + 1]
-            lost = f'<p class="vt-note">{html.escape(_LOST)}</p>'
-            output["data"] = {"text/html": place or lost}
-            output["metadata"] = {"vt_places": True}  # keeps nbconvert's table styles off the views
+            output["data"] = {"text/html": mark(f'<div class="vt-places">{place or _LOST}</div>')}
+            output["metadata"] = {"vt_place": True}  # keeps nbconvert's table styles off the views
         if "outputs" in cell:
             cell.outputs = outputs
-    return placed
+    return placed, places
 
 
 def _still(output: Any) -> str:
     """Return the static picture in an output, without its style; empty if there is none."""
-    text = output.get("data", {}).get("text/html", "")
-    return re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL) if _STILL in text else ""
+    from viz_transformer.export.sanitising import sanitised
+
+    text = str(output.get("data", {}).get("text/html", ""))
+    return sanitised(text) if _STILL in text else ""
 
 
 def _cells(notebook: Any, path: Path) -> str:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -63,6 +64,7 @@ def write_site(
     title: str = "Lessons",
     max_megabytes: float = 50,
     progress: Callable[[Path], None] = lambda _: None,
+    tell: Callable[[str], object] = warnings.warn,
 ) -> Path:
     """Run notebooks and write them as pages of a site; returns the path of its first page.
 
@@ -77,6 +79,7 @@ def write_site(
         title: the heading of the first page.
         max_megabytes: no page may be larger than this many megabytes (10^6 bytes).
         progress: called with each page's path when it is written.
+        tell: called with what is left out of a page, in a sentence, if anything is.
 
     Raises:
         UserError: if there is not a notebook, two have one name, a cell raises, or a page would be
@@ -99,6 +102,8 @@ def write_site(
         text = page_html(converted, _frame(pages, number, converted.sections, title))
         text = _linked_to_pages(text, pages)
         progress(write_page(target / page.name, text, max_megabytes=max_megabytes))
+        if converted.left_out:
+            tell(f"{str(page.notebook)!r}: {converted.left_out}")
         listed.append({"name": page.name, "asked": converted.parts.kept})
         sections += [_searched(page, section) for section in converted.sections]
     index = _index(pages, title, {"pages": listed, "sections": sections})
@@ -181,7 +186,8 @@ def _frame(pages: Sequence[Page], number: int, sections: Sequence[Section], titl
         f"{_neighbour(after, '', ' →')}</nav>"
     )
     below = f"{way_on}\n{_script({'page': pages[number].name})}"
-    return Frame(bar, below, [inline_style(text_beside(__file__, "site.css"))])
+    styles = [inline_style(text_beside(__file__, "site.css"))]
+    return Frame(bar, below, styles, allowed=[source_hash(page_script("site.js"))])
 
 
 def _bar(inside: str) -> str:

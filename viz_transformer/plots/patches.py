@@ -97,6 +97,7 @@ def plot_patches(
     grid: Sequence[int] | None = None,
     image: Any = None,
     how: str = "mean",
+    threshold: float = 0.0,
 ) -> Axes:
     """Draw what a query, or several, give to the patches of a picture, over the picture itself.
 
@@ -118,6 +119,7 @@ def plot_patches(
         image: what the patches are cut from, as in `explore`: it is bare where the weight is largest, and
             fades out towards 0; weights with signs it darkens and lightens. None shows the weights alone.
         how: of several queries the ``"mean"`` or the ``"sum"``.
+        threshold: as in `plot_head`.
 
     Returns:
         The axes. Their last image holds the weights, [row, column]; the scale ends at the largest. Patches
@@ -127,7 +129,7 @@ def plot_patches(
         UserError: if the trace has no such attention, layer, head or query, or the grid or the image do not
             fit.
     """
-    picture = picture_of([trace], kind, [(layer, head)], "head", Reading())
+    picture = picture_of([trace], kind, [(layer, head)], "head", Reading(threshold))
     place = patches_of(trace, kind, grid)
     pixels = None if image is None else image_pixels(image)
     row = row_of_queries(picture.weights, query, how)  # [key]

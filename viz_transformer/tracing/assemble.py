@@ -299,15 +299,17 @@ def _one_shape(kind: Kind, stack: _Stack) -> tuple[int, int]:
     """
     shapes = {layer.shape for layer in stack.layers}
     if len(shapes) > 1:
-        heads = [layer.shape[0] for layer in stack.layers]
-        have = (
-            f"have {heads} heads, and a trace needs the same number in every layer"
-            if len(set(heads)) > 1
-            else f"have the shapes [head, query, key] {sorted(map(list, shapes))}, but a trace needs one"
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for number, layer in zip(stack.numbers, stack.layers, strict=True):
+            alike.setdefault(layer.shape, []).append(number)
+        offered = ", ".join(
+            f"layers={numbers} ({n_heads} heads, {n_queries} × {n_keys})"
+            for (n_heads, n_queries, n_keys), numbers in alike.items()
         )
-        first = stack.layers[0].shape
-        same = [n for n, layer in zip(stack.numbers, stack.layers, strict=True) if layer.shape == first]
-        raise UserError(f"the {kind.name} layers {have}; capture those of one shape at a time: layers={same}")
+        raise UserError(
+            f"the {kind.name} layers have several shapes, and a trace needs as many heads, queries and "
+            f"keys in every layer; capture those of one shape at a time: {offered}"
+        )
     _, n_queries, n_keys = next(iter(shapes))
     if kind.query == kind.key and n_queries != n_keys:
         raise UserError(
@@ -439,10 +441,15 @@ def _words_of_kept(words: Sequence[int | None], labels: TokenLabels) -> tuple[in
     given = given_sequence(words)
     if labels.kept is not None and len(given) == len(labels.kept) != len(labels.tokens):
         given = tuple(given[i] for i in np.flatnonzero(labels.kept))
-    if len(given) != len(labels.tokens):
+    numbers = [each for each in given if each is not None]
+    are_whole = all(
+        isinstance(each, int | np.integer) and not isinstance(each, bool) and each >= 0 for each in numbers
+    )
+    if len(given) != len(labels.tokens) or not are_whole:
         raise UserError(
-            f"words= holds {len(given)} numbers for the {len(labels.tokens)} tokens {shown(labels.tokens)}; "
-            "give each token the number of its word, or None: words=encoding.word_ids()"
+            f"words={shown(given)} is not {len(labels.tokens)} numbers for the {len(labels.tokens)} tokens "
+            f"{shown(labels.tokens)}; give each token the number of its word, or None: "
+            "words=encoding.word_ids()"
         )
     return given
 

@@ -369,6 +369,10 @@ def _n_read(named: Mapping[str, Any]) -> int:
 def one_sentence(named: Mapping[str, Any], batch_index: int | None) -> dict[str, Any]:
     """Keep only the chosen sentence of every input."""
     batched = [value for value in named.values() if isinstance(value, Tensor) and value.ndim > 1]
+    if "grid_thw" in named:  # the rows of its first input are the patches of all pictures
+        batched = [named["grid_thw"]]
+        if len(batched[0]) > 1:
+            raise UserError(f"grid_thw= holds {len(batched[0])} pictures in one sequence; give one at a time")
     n_sentences = len(named.get("input_ids", batched[0] if batched else [0]))
     index = sentence_index(n_sentences, batch_index)
 

@@ -72,8 +72,9 @@ def check_returned(
         head = head if selection.heads is None else selection.heads[head]
         raise UserError(
             f"{type(model).__name__} returned other weights than it attended by: of the {kind} attention, "
-            f"layer {number}, those of head {head} are {short_number(difference, 2)} apart; please report "
-            "it, and see them nevertheless with verify=False"
+            f"layer {number}, those of head {head} are {short_number(difference, 2)} apart; give it all "
+            "that its processor makes, such as token_type_ids, or see them all the same with verify=False, "
+            "and please report it"
         )
     if is_as_its_class(model):
         _right[type(model), selection] = not comparison.left
