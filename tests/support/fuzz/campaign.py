@@ -26,8 +26,8 @@ from viz_transformer.errors import UserError
 #: An input that takes more seconds of the processor is a hang, however busy the machine is, and so is
 #: one that has not ended after the second number of seconds.
 HANG_S, GIVEN_UP_S = 5.0, 120.0
-#: An input that lets its process hold more bytes fails; one that asks for more than the second is refused.
-MOST_BYTES, _REFUSED_BYTES = 2 * 10**9, 2**32
+#: An input that takes more bytes fails. A process that would hold more than the second gets no more.
+MOST_BYTES, _HELD_BYTES = 2 * 10**9, 5 * 10**9
 #: The most letters of an error: one line that can be read.
 _MOST_LETTERS = 1_200
 #: Inputs that a process tries at a time, and how often before a new one takes its place.
@@ -64,7 +64,7 @@ class Count:
     """What became of a door's inputs; each failure with the seed that makes it again.
 
     Attributes:
-        most_bytes: the most memory that the process of an input held, all that it had loaded included.
+        most_bytes: the most memory that an input took, beside what its process held before.
     """
 
     inputs: int = 0
@@ -121,7 +121,7 @@ def run(doors: Iterable[Door], n: int, seed: int) -> Iterator[tuple[Door, Count]
 def quietly() -> None:
     """Show no warnings, compute on one thread, and take no memory that others need, in this process."""
     warnings.simplefilter("ignore")
-    resource.setrlimit(resource.RLIMIT_DATA, (_REFUSED_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    resource.setrlimit(resource.RLIMIT_DATA, (_HELD_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     torch.set_num_threads(1)
 
 
@@ -140,6 +140,7 @@ def try_one(door: Door, seed: str, count: Count) -> None:
         what, call = door.draw(Random(f"{door.name}/{seed}"))
         start = _worked_s()
         _held_bytes()
+        before = _held_bytes()
         try:
             with _time_limit():
                 call()
@@ -157,10 +158,10 @@ def try_one(door: Door, seed: str, count: Count) -> None:
             found[RAW] = f"{type(error).__name__}: {str(error)[:200]!r}"
         if (taken := _worked_s() - start) > HANG_S:
             found[HANG] = f"{taken:.0f} s"
-        held = _held_bytes()
-        count.most_bytes = max(count.most_bytes, held)
-        if held > MOST_BYTES:
-            found[LARGE] = f"{held / 1e9:.1f} GB"
+        taken_bytes = _held_bytes() - before
+        count.most_bytes = max(count.most_bytes, taken_bytes)
+        if taken_bytes > MOST_BYTES:
+            found[LARGE] = f"{taken_bytes / 1e9:.1f} GB"
         if left := [each.name for each in Path(folder).rglob("*") if each.name.endswith((".part", ".old"))]:
             found[HALF_WRITTEN] = f"left {left}"
     count.inputs += 1

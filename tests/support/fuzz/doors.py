@@ -16,6 +16,7 @@ DOORS: tuple[Door, ...] = (
     Door("corpora", file_doors.corpus, 2),
     Door("files written", file_doors.written, 1),
     Door("messages from the page", page_doors.message, 6),
+    Door("choices in the page", page_doors.state, 2),
     Door("exercises", answer_doors.exercise, 3),
     Door("command line", answer_doors.command, 1),
 )

@@ -159,7 +159,7 @@ def _refusing() -> Iterator[None]:
         yield
     except UserError:
         raise
-    except (traitlets.TraitError, OverflowError) as error:
+    except (traitlets.TraitError, OverflowError, RecursionError) as error:
         raise SelectionError(f"{error!s:.300}") from error
 
 
