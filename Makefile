@@ -35,24 +35,28 @@ pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help lab dev site docs test test-slow test-weekly test-lowest test-newest mutants lint format bench
-.PHONY: fuzz picture lock dist clean lint-style lint-types lint-scripts
+.PHONY: views fuzz picture lock dist clean lint-style lint-types lint-scripts
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-lab: $(VENV)/.ready-lab ## open JupyterLab on the first lesson
+lab: $(VENV)/.ready-lab views ## open JupyterLab on the first lesson
 	exec $(BIN)/viz-transformer lab $(LAB_FLAGS)
 
 dev: export VIZ_TRANSFORMER_DEV = 1
-dev: $(VENV)/.ready-dev ## JupyterLab in which an edited .js or .css shows in the open view
+dev: $(VENV)/.ready-dev views ## JupyterLab in which an edited script or style sheet shows in the open view
 	exec $(BIN)/viz-transformer lab $(LAB_FLAGS)
 
-site: $(VENV)/.ready-lab ## write all lessons as offline pages, views alive, into build/site
+site: $(VENV)/.ready-lab views ## write all lessons as offline pages, views alive, into build/site
 	$(BIN)/viz-transformer site build/site
 
 docs: $(VENV)/.ready-docs build/site/index.html ## write the documentation, course and API included, into build/docs
 	$(BIN)/python -m tools.docs_gallery
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# Those whose sources have changed, say after a `git pull`; a set-up has built the others.
+views:
+	@$(BIN)/python -m tools.bundles
 
 test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers too
 	$(BIN)/python -m tools.ensure chromium firefox
@@ -89,6 +93,7 @@ lint-style: $(VENV)/.ready-test
 lint-scripts: node_modules/.ready
 	$(biome) ci --error-on-warnings
 	$(BIN)/node node_modules/typescript/bin/tsc
+	$(BIN)/node node_modules/typescript/bin/tsc -p tsconfig.views.json
 
 format: $(VENV)/.ready-test node_modules/.ready ## put Python, JavaScript and CSS into the project's format
 	$(BIN)/ruff check --fix .
@@ -138,7 +143,7 @@ $(VENV)/.ready-bench: EXTRAS := lab,bench
 $(VENV)/.ready-docs: EXTRAS := docs
 # pip would compile all 19,000 files, one after another; the tests import a few thousand of them.
 $(VENV)/.ready-test $(VENV)/.ready-slow: PIP_FLAGS := --no-compile
-$(VENV)/.ready-%: pyproject.toml constraints.txt
+$(VENV)/.ready-%: pyproject.toml constraints.txt hatch_build.py package-lock.json
 	@$(find_python); \
 	echo "Setting up $(VENV) for '$*' with $$python (a few minutes the first time)"; \
 	"$$python" -m venv $(VENV)
@@ -161,9 +166,9 @@ build/hosts/.ready: tests/hosts.txt | $(VENV)/.ready-slow
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --target build/hosts -r tests/hosts.txt
 	@touch $@
 
-# The tools that check JavaScript, at the versions that package.json names.
-node_modules/.ready: package.json $(VENV)/.ready-test
-	$(BIN)/npm install --no-package-lock --no-audit --no-fund --ignore-scripts
+# What the views are built with and checked by, at the versions that package-lock.json names.
+node_modules/.ready: package-lock.json $(VENV)/.ready-test
+	$(BIN)/npm ci --no-audit --no-fund --ignore-scripts
 	@touch $@
 
 # Tests in an environment of their own: its name, its Python, and how uv chooses versions.

@@ -8,6 +8,7 @@ import jaxtyping
 import pytest
 
 from tests.support.shape_checks import once_for_calls_alike
+from tools import bundles
 
 # nbformat imports jsonschema, which builds parsers of internationalised addresses from this
 # package: seconds for each process, and no test looks at such an address.
@@ -27,6 +28,7 @@ import viz_transformer as vt  # noqa: E402
 
 
 def pytest_configure() -> None:
+    bundles.build()  # what is tested is what is written
     # The same examples on each run and machine, however slow: a failure can be run again.
     hypothesis.settings.register_profile(
         "repeatable", deadline=None, derandomize=True, database=None, max_examples=50

@@ -14,8 +14,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.source_code import MODULES, PACKAGE, ROOT, TEST_MODULES, for_each, imports, imports_in
-from viz_transformer.widgets.base.bundle import bundle
+from tests.support.source_code import (
+    MODULES,
+    PACKAGE,
+    ROOT,
+    SCRIPTS,
+    TEST_MODULES,
+    for_each,
+    imports,
+    imports_in,
+)
 
 #: Leaves that every room may import.
 LEAVES = {"errors", "_bounds", "_extras", "_file_set", "_files", "_html", "_lazy", "_numbers", "_text"}
@@ -125,8 +133,7 @@ MODEL_FREE = ("trace", "plots", "widgets", "analysis", "export", "bertviz_views"
 MODEL_LIBRARIES = {"torch", "transformers"}
 
 WIDGETS = PACKAGE / "widgets"
-VIEW_FOLDERS = sorted(path.parent for path in WIDGETS.glob("*/view.js"))
-SCRIPTS = sorted(path for path in PACKAGE.rglob("*.js") if "vendor" not in path.parts)
+VIEW_FOLDERS = sorted(path.parent for path in WIDGETS.glob("*/view.py") if path.parent.name != "base")
 
 
 def name(module: Path) -> str:
@@ -189,9 +196,10 @@ def test_a_widget_reaches_for_its_matplotlib_twin_only_inside_a_function(module:
 
 @for_each(VIEW_FOLDERS)
 def test_a_view_is_one_folder(folder: Path) -> None:
-    """Its Python, JavaScript and style."""
-    wanted = {"__init__.py", "view.py", "view.js", "style.css"}
-    assert wanted <= {path.name for path in folder.iterdir()}
+    """Its Python, its script and its style."""
+    found = {path.name for path in folder.iterdir()}
+    assert {"__init__.py", "view.py", "style.css"} <= found
+    assert len({"view.js", "view.tsx"} & found) == 1
 
 
 @for_each([WIDGETS / "base", *VIEW_FOLDERS])
@@ -202,7 +210,7 @@ def test_nothing_shared_stands_under_a_view_s_name(folder: Path) -> None:
         rooms = {tuple(each.split(".")[1:3]) for each in imports(module)}
         found = {view for view in others if ("widgets", view) in rooms}
         assert not found, f"{name(module)} imports from the views {sorted(found)}; share it in base/"
-    for script in folder.rglob("*.js"):
+    for script in (each for each in SCRIPTS if each.is_relative_to(folder)):
         targets = {path.relative_to(WIDGETS).parts[0] for path in imported_scripts(script)}
         found = targets & others
         assert not found, f"{name(script)} imports from the views {sorted(found)}; share it in base/js/"
@@ -212,20 +220,6 @@ def test_nothing_shared_stands_under_a_view_s_name(folder: Path) -> None:
 def test_views_and_the_engine_know_nothing_of_each_other(script: Path) -> None:
     found = {room(target) for target in imported_scripts(script)} - {room(script)}
     assert not found, f"{name(script)} imports from {sorted(found)}; they meet in page_engine.js alone"
-
-
-@for_each(VIEW_FOLDERS)
-def test_a_view_is_joined_without_a_name_twice(folder: Path) -> None:
-    """`bundle` raises ValueError where two parts declare one name."""
-    assert "export default" in str(bundle(folder / "view.py"))
-
-
-@for_each(SCRIPTS)
-def test_a_text_in_backticks_stays_on_its_line(script: Path) -> None:
-    """`bundle` drops comments and indentation without looking whether they stand in a text."""
-    code = re.sub(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", "", script.read_text("utf-8"), flags=re.M | re.S)
-    texts = re.findall(r"`(?:[^`\\]|\\.)*`", code, flags=re.S)
-    assert not [text for text in texts if "\n" in text]
 
 
 @for_each(MODULES)

@@ -14,7 +14,8 @@ WIDGETS, PLOTS = PACKAGE / "widgets", PACKAGE / "plots"
 BASE = (WIDGETS / "base" / "style.css").read_text(encoding="utf-8")
 COLOUR = re.compile(r"(?<![\w&(])#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b")
 #: Where colours are listed, and those that are no one's meaning: paper, and what is printed on it.
-LISTS = {WIDGETS / "base" / "style.css", WIDGETS / "base" / "js" / "colour.js", PLOTS / "colour.py"}
+STAGE = WIDGETS / "base" / "stage.css"
+LISTS = {WIDGETS / "base" / "style.css", STAGE, WIDGETS / "base" / "js" / "colour.js", PLOTS / "colour.py"}
 PAPER = {"#ffffff", "#fff", "#000", "#f4f4f4"}
 
 
@@ -31,17 +32,18 @@ def test_figures_have_the_colours_of_views(name: str) -> None:
 
 
 def test_every_colour_has_one_for_dark_pages() -> None:
-    lights, darks = (
-        set(re.findall(r"--vt-([\w-]+): #", BASE.split(start, 1)[1].split("}", 1)[0]))
-        for start in ("\n.vt {", '.vt[data-theme="dark"] {')
-    )
-    assert lights == darks
+    for sheet, root in ((BASE, ".vt"), (STAGE.read_text(encoding="utf-8"), ".vt-staged")):
+        lights, darks = (
+            set(re.findall(r"--([\w-]+): #", sheet.split(start, 1)[1].split("}", 1)[0]))
+            for start in (f"\n{root} {{", f'{root}[data-theme="dark"] {{')
+        )
+        assert lights == darks
 
 
 def test_views_and_figures_have_no_colours_of_their_own() -> None:
     own = {
         f"{file.relative_to(PACKAGE)}: {colour}"
-        for folder, endings in ((WIDGETS, ("css", "js")), (PLOTS, ("py",)))
+        for folder, endings in ((WIDGETS, ("css", "js", "ts", "tsx")), (PLOTS, ("py",)))
         for ending in endings
         for file in folder.rglob(f"*.{ending}")
         if file not in LISTS

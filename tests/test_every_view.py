@@ -22,6 +22,7 @@ from tests.support.view_messages import messages
 from viz_transformer.errors import UserError
 from viz_transformer.plots import plot_log_probs
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
+from viz_transformer.widgets.base.shared_script import unpacked
 from viz_transformer.widgets.base.static_fallback import render_static
 from viz_transformer.widgets.base.view import View, split_bytes
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
@@ -72,7 +73,7 @@ def test_hostile_words_are_sent_and_drawn_as_text() -> None:
 
 
 def test_the_script_of_every_view_is_one_module_that_imports_nothing(views: dict[str, View]) -> None:
-    scripts = {type(view).__name__: view.get_state(["_esm"])["_esm"] for view in views.values()}
+    scripts = {type(view).__name__: unpacked(view._shared.script) for view in views.values()}
     assert len(scripts) > 20
     kinds = answers_in_node(
         {},

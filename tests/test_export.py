@@ -115,11 +115,15 @@ def test_an_exported_page_carries_the_replies_that_a_view_requests(tmp_path: Pat
     }
 
 
-def test_without_javascript_each_view_is_described(tmp_path: Path) -> None:
+def test_where_no_script_runs_each_view_is_a_picture_or_described(tmp_path: Path) -> None:
     view = explore(make_trace())
     first, second = sections(export_html([view, Word()], tmp_path / "page.html"))
-    assert f"<noscript><p>{html.escape(view.alt_text())}</p></noscript>" in first
-    assert "<noscript><p>The word &lt;hello&gt;.</p></noscript>" in second
+    alt = html.escape(view.alt_text())
+    assert '<figure class="vt-instead"><svg aria-hidden="true" width="400" ' in first
+    assert f"</svg><p>{alt}</p></figure>" in first
+    assert '<figure class="vt-instead"><p>The word &lt;hello&gt;.</p></figure>' in second
+    assert "style=" not in first  # no more than a script would it be allowed
+    assert len(first) < 62_000
 
 
 def test_of_a_lab_the_views_and_the_words_are_kept(tmp_path: Path) -> None:
@@ -137,7 +141,7 @@ def test_of_a_lab_the_views_and_the_words_are_kept(tmp_path: Path) -> None:
         ]
     )
     path = export_html([lab, Word(word="alone")], tmp_path / "page.html")
-    words = [re.sub(r"<noscript>.*</noscript>|<(?!/?p)[^>]*>", "", line) for line in sections(path)]
+    words = [re.sub(r"<figure.*</figure>|<(?!/?p)[^>]*>", "", line) for line in sections(path)]
     assert words == [
         '<p class="vt-text">English: the cat sleeps</p>',
         '<p class="vt-text">el gato duerme &lt;eos&gt;</p>',

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import re
-from importlib import import_module
 from pathlib import Path
 
 import nbformat
@@ -13,13 +12,11 @@ import pytest
 
 from tests.support.exported_pages import page_data
 from tests.support.notebooks import write_notebook
-from tests.support.source_code import PACKAGE
 from viz_transformer.cli import main
-from viz_transformer.engine.page_model import PageModel
 from viz_transformer.errors import FileError, UserError
+from viz_transformer.export.inline_module import inline_module
 from viz_transformer.export.notebook import notebook_html
-from viz_transformer.export.stored_widgets import own_views
-from viz_transformer.widgets.base.view import View
+from viz_transformer.widgets.base.shared_script import LOADER, SharedScript, packed
 from viz_transformer.widgets.softmax_lab.view import SoftmaxLab
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -50,7 +47,7 @@ def saved(tmp_path: Path) -> Path:
             "AnyModel",
             "anywidget",
             {
-                "_esm": str(SoftmaxLab._esm),
+                "_esm": SoftmaxLab._script_and_style[0],
                 "_anywidget_id": f"{SoftmaxLab.__module__}.SoftmaxLab",
                 "layout": "IPY_MODEL_layout",
                 "data": {"words": "one", "weights": [None]},
@@ -95,8 +92,8 @@ def test_views_replace_jupyter_s_own_output(saved: Path, capsys: pytest.CaptureF
     assert text.count('data-view="0"') == 2
     assert '<p class="vt-text">hello</p>' in text
     # Before the view in the box its picture, before the other what it is called.
-    assert text.count('<noscript><div class="vt-still"><img alt="two words">') == 1
-    assert text.count("<noscript><p>SoftmaxLab</p></noscript>") == 1
+    assert text.count('<figure class="vt-instead"><div class="vt-still"><img alt="two words">') == 1
+    assert text.count('<figure class="vt-instead"><p>SoftmaxLab</p></figure>') == 1
     assert text.count("saved without its state") == 2
     assert text.count('<img alt="two words">') == 2
     assert "IPY_MODEL" not in text
@@ -123,16 +120,26 @@ def test_a_view_of_another_version_becomes_its_picture_with_a_line(saved: Path) 
     assert "script-src 'none'" in text
 
 
-def test_the_scripts_and_styles_of_all_views_are_known() -> None:
-    def classes(of: type) -> list[type]:
-        return [each for direct in of.__subclasses__() for each in (direct, *classes(direct))]
-
-    for view in PACKAGE.glob("widgets/*/view.py"):
-        import_module(f"viz_transformer.widgets.{view.parent.name}.view")
-    views = [each for each in classes(View) if each.__module__.startswith("viz_transformer.")]
-    assert len(views) > 20
-    for each in (PageModel, *views):
-        assert own_views()[str(each._esm)] == str(getattr(each, "_css", "") or ""), each
+def test_the_script_that_views_share_is_taken_if_it_is_of_this_version(saved: Path) -> None:
+    own, _ = SoftmaxLab._script_and_style
+    notebook = nbformat.read(saved, as_version=4)
+    states = notebook.metadata["widgets"][STATE]["state"]
+    states["view"]["state"] |= {"_esm": LOADER, "_shared": "IPY_MODEL_shared"}
+    theirs = "export default { render() { document.title = 'theirs'; } };"
+    for script, is_taken in ((packed(own), True), (packed(theirs), False), (b"damaged", False)):
+        sent = [base64.b64encode(each).decode() for each in (script, packed("body { color: red }"))]
+        buffers = [
+            {"encoding": "base64", "path": [name], "data": data}
+            for name, data in zip(("script", "sheet"), sent, strict=True)
+        ]
+        states["shared"] = model("AnyModel", "anywidget", {"_esm": SharedScript._esm}, buffers)
+        nbformat.write(notebook, saved)
+        told: list[str] = []
+        text = notebook_html(saved, tell=told.append).read_text(encoding="utf-8")
+        assert (inline_module(own).text in text) == is_taken
+        assert "theirs" not in text
+        assert "color: red" not in text
+        assert ("data-view" in text, bool(told)) == (is_taken, not is_taken)
 
 
 def test_a_cell_that_raises_is_named_and_nothing_is_written(tmp_path: Path) -> None:

@@ -204,8 +204,10 @@ def test_a_wheel_carries_the_data_and_the_lessons(wheel: Path, folder: str) -> N
 def test_a_wheel_carries_every_module_and_every_static_file(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     package = ROOT / "viz_transformer"
-    files = [path for path in package.rglob("*") if path.suffix in {".py", ".js", ".css"}]
+    files = [*package.rglob("*.py"), *package.glob("static/*"), *package.glob("export/*.css")]
+    files += package.glob("bertviz_views/**/*.js")
     assert {path.relative_to(ROOT).as_posix() for path in files} <= inside
+    assert not [name for name in inside if re.search(r"/(widgets|engine)/.*[.](js|ts|tsx|css)$", name)]
     assert "viz_transformer/py.typed" in inside, "type checkers read the package's types only with it"
 
 

@@ -142,7 +142,7 @@ def test_the_page_computes_the_softmax_of_numpy() -> None:
     rng = np.random.default_rng(0)
     cases = [(rng.uniform(-5, 5, size).round(1).tolist(), t) for size in (1, 4, 12) for t in (0, 1, 16)]
     found = answers_in_node(
-        {"softmaxSteps": "widgets/softmax_lab/softmax.js"},
+        {"softmaxSteps": "widgets/softmax_lab/softmax.ts"},
         "(cases) => cases.map(([scores, times]) => softmaxSteps(scores, times))",
         cases,
     )

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import nbformat
 
-from tests.support.source_code import MODULES, PACKAGE, ROOT, for_each
+from tests.support.source_code import MODULES, PACKAGE, ROOT, SCRIPTS, for_each
 
 STYLE = ROOT / "docs" / "style.md"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SCRIPTS = sorted(path for path in PACKAGE.rglob("*.js") if "vendor" not in path.parts)
 READ = [
     *MODULES,
     *SCRIPTS,
-    *sorted(PACKAGE.rglob("*.css")),
+    *sorted(path for path in PACKAGE.rglob("*.css") if path.parent.name != "static"),
     *sorted(ROOT.glob("*.md")),
     *sorted(path for path in ROOT.glob("docs/*.md") if path != STYLE),
     *sorted(ROOT.glob("teaching/**/*.md")),

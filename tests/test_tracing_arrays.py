@@ -140,7 +140,10 @@ def test_what_does_not_fit_is_refused() -> None:
         (weights(1, 2, 3, 4), "3 queries and 4 keys, so it is no map of a sequence onto itself"),
         (weights(1, 2, 4, 4), "3 source tokens were given, but .* 4 source positions"),
         (torch.full((1, 2, 3, 3), torch.nan), "NaN"),
-        ([weights(2, 3, 3), weights(4, 3, 3)], r"layers=\[0\] \(2 heads, 3 × 3\), layers=\[1\] \(4 heads, 3 × 3\)"),
+        (
+            [weights(2, 3, 3), weights(4, 3, 3)],
+            r"layers=\[0\] \(2 heads, 3 × 3\), layers=\[1\] \(4 heads",
+        ),
         ([weights(2, 3, 3), weights(2, 2, 2)], r"\(2 heads, 3 × 3\), layers=\[1\] \(2 heads, 2 × 2\)"),
         ([torch.ones(3)], r"shape \[3\]"),
         (weights(1, 1, 1, 2, 3, 3), r"shape \[1, 1, 2, 3, 3\]"),

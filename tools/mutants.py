@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools import bundles
 from tools.ensure import find_node
 
 ROOT = Path(__file__).parents[1]
@@ -273,6 +274,7 @@ def judge(mutants: list[Mutant], coverage: Coverage, folder: Path, workers: int)
     for tree in trees:
         shutil.rmtree(tree, ignore_errors=True)
         shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        shutil.copytree(bundles.FETCHED, tree / bundles.FETCHED.relative_to(ROOT))
     waiting = list(reversed(mutants))
     running: dict[int, tuple[Mutant, Path, float]] = {}
     became: dict[Mutant, str] = {}

@@ -8,8 +8,6 @@ import * as scales from "../../viz_transformer/widgets/base/js/scales.js";
 import { divisorText } from "../../viz_transformer/widgets/scaling_lab/spread.js";
 import { columnsOf } from "../../viz_transformer/widgets/scaling_lab/view.js";
 import { describeLosses } from "../../viz_transformer/widgets/schedule_lab/rates.js";
-import { withScore } from "../../viz_transformer/widgets/softmax_lab/softmax.js";
-import { columnsFor } from "../../viz_transformer/widgets/softmax_lab/view.js";
 import { assertNear, assertTable } from "./helpers.mjs";
 
 test("a scale goes from values to pixels and back, and equal factors are equally long where it is logarithmic", () => {
@@ -45,25 +43,7 @@ test("the nearest value is the nearest on the page, and keys keep a handle among
 });
 
 test("charts stand beside each other where their numbers have room", () => {
-  assertTable(columnsFor, [
-    [1252, 3, 4, 3],
-    [980, 4, 4, 4],
-    [500, 4, 4, 2],
-    [340, 3, 4, 1],
-    [340, 3, 2, 2],
-  ]);
   assert.deepEqual([1200, 700, 340].map(columnsOf), [3, 2, 1]);
-});
-
-test("one score is changed in a new row", () => {
-  const row = [1, 2, 3];
-  assert.deepEqual(
-    [withScore(row, 1, 5), row],
-    [
-      [1, 5, 3],
-      [1, 2, 3],
-    ],
-  );
 });
 
 test("what divides the scores is named", () => {

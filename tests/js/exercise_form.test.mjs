@@ -55,8 +55,8 @@ test("what was kept of another exercise is no answer", () => {
   const others = {
     row: [3, "3", null, {}, ["1", "2"], [1, 2, 3, 4], [true, true]],
     mask: [["1", "2"], [true], [[true, true]]],
-    view: ["encoder,1,2", ["encoder", 9, 2], null],
-    number: [3],
+    view: ["encoder,1,2", ["encoder", 9, 2], [["encoder"], 1, 2], null],
+    number: [3, "(".repeat(1e6)],
     choice: ["C"],
   };
   const judged = (table) =>

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { readGuess, verdictOf } from "../../viz_transformer/widgets/prediction/verdict.js";
-import { assertNear } from "./helpers.mjs";
+import { isGuess, readGuess, verdictOf } from "../../viz_transformer/widgets/prediction/verdict.js";
+import { assertNear, assertTable } from "./helpers.mjs";
 
 /** Hold the verdict on a guess to its score and what is said. */
 function assertVerdict(asked, guess, score, words) {
@@ -58,4 +58,30 @@ test("what is no guess is told, and asked again", () => {
   assert.match(readGuess("row", [0, 0]).problem, /some weight/);
   assert.deepEqual(readGuess("row", [0, 0.4]), { guess: [0, 1] });
   assert.deepEqual(readGuess("choice", "a"), { guess: "a" });
+});
+
+test("what was kept of another question is no guess", () => {
+  const options = ["el", "gato"];
+  assertTable(
+    (kind, guess) => isGuess({ kind, options }, guess),
+    [
+      ["number", -1.5, true],
+      ["number", "3", false],
+      ["number", null, false],
+      ["choice", "gato", true],
+      ["choice", 1, false],
+      ["choice", ["gato"], false],
+      ["key", 1, true],
+      ["key", 2, false],
+      ["key", -1, false],
+      ["key", 0.5, false],
+      ["key", "length", false],
+      ["row", [0.25, 0.75], true],
+      ["row", [1], false],
+      ["row", [1.5, -0.5], false],
+      ["row", ["0.5", "0.5"], false],
+      ["row", [[0.5], [0.5]], false],
+      ["row", { length: 2, 0: 0.5, 1: 0.5 }, false],
+    ],
+  );
 });

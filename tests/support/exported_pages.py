@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 
@@ -26,3 +30,32 @@ def check_scripts_have_hashes(path: Path) -> None:
     assert policy["script-src"], path
     assert all(re.fullmatch(r"'sha256-[\w+/]{43}='", source) for source in policy["script-src"]), path
     assert [policy[name] for name in ("default-src", "base-uri", "form-action")] == [["'none'"]] * 3, path
+
+
+@contextmanager
+def served(path: Path, policy: str) -> Iterator[str]:
+    """Serve a page with a policy in its header, from this machine; yields its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == f"/{path.name}"
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Security-Policy", policy)
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.end_headers()
+            if found:
+                self.wfile.write(path.read_bytes())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/{path.name}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tools.bundles import run_esbuild
 from tools.ensure import find_node
 
 _PACKAGE = Path(__file__).parents[2] / "viz_transformer"
@@ -23,6 +24,12 @@ def module_path(path: str) -> Path:
 def module_url(path: str) -> str:
     """Return the address of a script, such as ``"widgets/base/js/text.js"``, for an import."""
     return module_path(path).as_uri()
+
+
+def bundled(script: str) -> str:
+    """Return a script joined with what it imports from the package, such as "./widgets/base/js/kernel.js"."""
+    folder = _PACKAGE.as_posix()
+    return run_esbuild(["--loader=js"], script.replace('from "./', f'from "{folder}/'))
 
 
 def answers_in_node(imports: dict[str, str], answer: str, given: Any) -> Any:

@@ -12,8 +12,7 @@ CELLS = {
 import ipywidgets
 import viz_transformer as vt
 from tests.support.hand_made_traces import hostile_trace, make_trace
-from tests.support.javascript import module_path
-from viz_transformer.widgets.base.bundle import join
+from tests.support.javascript import bundled
 from viz_transformer.widgets.base.requests import whole
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.base.view import View
@@ -24,7 +23,8 @@ from matplotlib.figure import Figure
 class Square(View):
     \"\"\"Asks for the square of a number; a page knows those of 0, 1 and 2.\"\"\"
 
-    _esm = join(module_path("widgets/base/js/kernel.js")) + '''
+    _esm = bundled('''
+      import { connectKernel } from "./widgets/base/js/kernel.js";
       export default {
         async render({ model, el }) {
           const node = document.createElement("button");
@@ -41,7 +41,7 @@ class Square(View):
           await show();
         },
       };
-    '''
+    ''')
     n = traitlets.Int(0).tag(sync=True)
 
     def requests(self):

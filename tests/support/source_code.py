@@ -10,6 +10,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "viz_transformer"
 MODULES = sorted(PACKAGE.rglob("*.py"))
+#: The scripts that people write; what is built from them stands in `static`.
+SCRIPTS = sorted(
+    path
+    for path in PACKAGE.rglob("*")
+    if path.suffix in (".js", ".ts", ".tsx") and not {"vendor", "static"} & {*path.parts}
+)
 TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
 
 

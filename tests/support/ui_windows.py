@@ -19,6 +19,8 @@ ARTIFACTS = ROOT / "artifacts"
 LAPTOP = {"width": 1280, "height": 720}
 SMALL = {"width": 1024, "height": 768}
 PHONE = {"width": 390, "height": 844}
+#: The narrowest phone, or a laptop at zoom 400%.
+NARROWEST = {"width": 320, "height": 640}
 #: Each of them in both of JupyterLab's themes.
 LOOKS = [(theme, size) for size in (LAPTOP, SMALL) for theme in ("light", "dark")]
 

@@ -13,7 +13,7 @@ from tests.support.exported_pages import check_scripts_have_hashes, page_data
 from tests.support.ui_jupyterlab import errors_of
 from tests.support.ui_lab_questions import QUESTIONS
 from tests.support.ui_lessons import FAULTS, LESSONS, check_moves
-from tests.support.ui_windows import PHONE, kernels_find_this_clone
+from tests.support.ui_windows import NARROWEST, kernels_find_this_clone
 from viz_transformer.cli import main
 from viz_transformer.translator import Translator
 
@@ -133,6 +133,6 @@ def test_every_view_of_a_lesson_is_drawn_fits_and_answers_without_python(
         else:
             check_moves(view, f"{lesson}, view {number}")
     page.emulate_media(color_scheme="dark")
-    page.set_viewport_size(PHONE)
+    page.set_viewport_size(NARROWEST)
     page.reload()
     fitting_views_of(page)

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 
 import anywidget
+import numpy as np
 import pytest
 import traitlets
+from PIL import Image
 from playwright.sync_api import ConsoleMessage, Page, expect
 
-from tests.support.exported_pages import policy_of
+from tests.support.exported_pages import policy_of, served
 from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
-from tests.support.javascript import module_path
+from tests.support.javascript import bundled
 from tests.support.ui_jupyterlab import next_frames
 from tests.support.ui_pages import open_view, picture
 from tests.support.ui_windows import LAPTOP, SMALL
 from viz_transformer.errors import UserError
 from viz_transformer.export import export_html
-from viz_transformer.widgets.base.bundle import join
+from viz_transformer.widgets.base.static_fallback import figure_to_image
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
 
@@ -36,8 +35,9 @@ DRAWN = re.compile(r"[1-9]\d*")
 class Square(View):
     """Asks for the square of a number, and for its bytes; knows the first ones beforehand."""
 
-    _esm = join(module_path("widgets/base/js/kernel.js")) + (
+    _esm = bundled(
         """
+        import { connectKernel } from "./widgets/base/js/kernel.js";
         export default {
           async render({ model, el }) {
             el.className = "square";
@@ -98,35 +98,6 @@ class Loose(anywidget.AnyWidget):
     """
 
 
-@contextmanager
-def served(path: Path, policy: str) -> Iterator[str]:
-    """Serve a page with a policy in its header, from this machine; yields its address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            found = self.path == f"/{path.name}"
-            self.send_response(200 if found else 404)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Security-Policy", policy)
-            self.send_header("X-Content-Type-Options", "nosniff")
-            self.end_headers()
-            if found:
-                self.wfile.write(path.read_bytes())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/{path.name}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 @pytest.fixture
 def refusals(page: Page) -> list[str]:
     """What the page's policy refused, and errors; a favicon that the server lacks is neither."""
@@ -170,6 +141,29 @@ def test_views_of_several_classes_are_alive_under_a_policy_in_the_header(
         expect(page.locator("h1")).to_have_text(title)
         assert page.evaluate("window.pwned") is None
         assert refusals == []
+
+
+def test_under_a_policy_that_allows_no_script_a_line_says_so_and_views_are_still_pictures(
+    page: Page, tmp_path: Path
+) -> None:
+    view = explore(make_trace(), layer=1)
+    path = export_html([view, Square(traits={"n": 3})], tmp_path / "page.html")
+    with served(path, "default-src 'self'") as address:
+        page.goto(address)
+        line = page.locator("body > .vt-instead")
+        expect(line).to_contain_text("still pictures")
+        expect(line).to_be_visible()
+        expect(page.get_by_text("The square of 3.")).to_be_visible()
+        expect(page.get_by_text(view.alt_text())).to_be_visible()
+        shown = Image.open(BytesIO(page.locator(".vt-view svg").screenshot())).convert("RGB")
+    off = []
+    for view.head in range(4):
+        true = figure_to_image(view.figure(), 100).resize(shown.size)
+        off.append(np.abs(np.asarray(shown, int) - np.asarray(true, int)).mean())
+    assert 2 * off[0] < min(off[1:]), "the picture is the head's that was chosen"
+    page.goto(path.as_uri())
+    expect(page.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", DRAWN)
+    expect(page.locator(".vt-instead")).to_have_count(0)
 
 
 def test_a_request_that_needs_a_model_is_answered_or_explained(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from playwright.sync_api import Locator, Page, expect
 
 from viz_transformer import labs
+from viz_transformer.widgets.base.shared_script import unpacked
 
 #: Draws a view in a page, in a shadow tree if `shadow` says so, as a host would.
 DRAW = """async ([esm, css, state, shadow]) => {
@@ -45,7 +46,8 @@ def draw(page: Page, body: str, shadow: bool) -> Locator:
     kept = ("about", "kind", "options", "unit", "question", "afterwards", "guess", "truth", "revealed")
     state = {name: getattr(view, name) for name in kept}
     page.set_content(f"{body}<div id='place'></div>")
-    page.evaluate(DRAW, [view._esm, view._css, state, shadow])
+    script, style = (unpacked(each) for each in (view._shared.script, view._shared.sheet))
+    page.evaluate(DRAW, [script, style, state, shadow])
     root = page.locator(".vt-prediction")
     expect(root).to_have_attribute("data-vt-drawn", "1")
     return root

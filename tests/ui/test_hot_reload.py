@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.source_code import PACKAGE
+from tests.support.source_code import PACKAGE, ROOT
 from tests.support.ui_jupyterlab import LabPage, LabServer
 from tests.support.ui_windows import ARTIFACTS
+from tools import bundles
 
 pytestmark = pytest.mark.slow
 
@@ -30,10 +31,13 @@ view
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """Return a copy of the package, to be edited."""
-    folder = tmp_path / "clone" / "viz_transformer"
-    shutil.copytree(PACKAGE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
+    """Return the package in a copy of what its views are built from, to be edited."""
+    root = tmp_path / "clone"
+    for part in (PACKAGE, ROOT / "tools", bundles.FETCHED):
+        copied = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(part, root / part.relative_to(ROOT), symlinks=True, ignore=copied)
+    shutil.copyfile(ROOT / "package-lock.json", root / "package-lock.json")
+    return root / "viz_transformer"
 
 
 @pytest.fixture
@@ -60,8 +64,6 @@ def test_an_edited_file_shows_in_the_open_view(clone: Path, developing: LabPage)
     script = clone / "widgets" / "explorer" / "view.js"
     whole = script.read_text()
     script.write_text(whole + "\nconst halfSaved = {")  # no JavaScript yet
-    lab.wait_for_value("'halfSaved' in view._esm", True)
-    script.write_text(whole + "\nconst twice = 1;\nconst twice = 2;\n")  # refused by `bundle`
     lab.wait_for_value("len(refused.records)", 1)
     script.write_text(whole + '\ndocument.body.dataset.edited = "yes";\n')
     expect(lab.page.locator("body")).to_have_attribute("data-edited", "yes")

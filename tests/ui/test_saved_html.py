@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.support.exported_pages import served
 from tests.support.notebooks import CELLS, write_notebook
 from tests.support.ui_jupyterlab import errors_of, guard, next_frames
 from tests.support.ui_windows import LAPTOP, LOOKS, kernels_find_this_clone
@@ -81,15 +82,19 @@ def test_a_view_in_two_cells_shares_its_state(page: Page, saved: Path) -> None:
     expect(page.locator("body")).not_to_contain_text("Error displaying widget")
 
 
-def test_without_javascript_each_view_is_a_picture(browser: Browser, saved: Path) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(saved.as_uri())
-    pictures = page.locator(".vt-still img")
-    expect(pictures).to_have_count(4)
-    assert all(picture.get_attribute("alt") for picture in pictures.all())
-    assert all(picture.bounding_box()["height"] > 50 for picture in pictures.all())
-    context.close()
+def test_where_no_script_may_run_each_view_is_a_picture(browser: Browser, saved: Path) -> None:
+    with served(saved, "default-src 'self'") as strict:
+        for address, scripts in ((saved.as_uri(), False), (strict, True)):
+            context = browser.new_context(java_script_enabled=scripts)
+            page = context.new_page()
+            page.goto(address)
+            expect(page.get_by_text("The views of this page are still pictures")).to_be_visible()
+            pictures = page.locator(".vt-instead svg")
+            expect(pictures).to_have_count(4)
+            told = page.locator(".vt-instead svg + p")
+            assert [bool(each.strip()) for each in told.all_inner_texts()] == [True] * 4
+            assert all(picture.bounding_box()["height"] > 50 for picture in pictures.all())
+            context.close()
 
 
 @pytest.mark.slow

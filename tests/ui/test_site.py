@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.support.ui_jupyterlab import errors_of
-from tests.support.ui_windows import LAPTOP, PHONE, SMALL, kernels_find_this_clone
+from tests.support.ui_windows import LAPTOP, NARROWEST, PHONE, SMALL, kernels_find_this_clone
 from viz_transformer.export.site import write_site
 
 DRAWN = re.compile(r"[1-9]\d*")
@@ -23,12 +23,16 @@ FIRST = r"""# 1 · One & <b>two</b>
 
 The scale is $1/\sqrt{d_k}$, and
 
+* In a list, `viz_transformer/model/families/of_encoders_and_decoders.py`.
+
 $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\left(\frac{Q K^T}{\sqrt{d_k}}\right) V$$
 """
 SHOW = """
 import viz_transformer as vt
 from tests.support.hand_made_traces import make_trace
 open("left_behind.txt", "w").write("a lesson may write files")
+from IPython.display import HTML, Markdown
+display(HTML(f"<div>{'wide' * 40}</div>"), Markdown(f"`{'wide' * 40}`"))
 vt.explore(make_trace(), layer=1)
 """
 DRAW = """
@@ -112,18 +116,29 @@ def test_the_bar_stays_one_line_beside_long_titles(new_page: Callable[..., Page]
 
 
 def test_the_contents_mark_read_lessons_and_can_be_searched(page: Page, site: Path) -> None:
+    errors = errors_of(page)
     page.goto(site.with_name("02_second.html").as_uri())
     page.locator(".vt-way-on").scroll_into_view_if_needed()
     # Not wait_for_function: it looks again by `eval`, which the page's policy refuses.
     page.evaluate(
         """async () => {
-            const kept = () => localStorage.getItem('viz-transformer')?.includes('02_second');
+            const kept = () => Object.keys(localStorage).some((key) => key.endsWith('/02_second'));
             for (let n = 0; n < 600 && !kept(); n++) await new Promise(requestAnimationFrame);
         }"""
     )
     page.goto(site.as_uri())
     done = page.locator(".vt-lessons .vt-done")
     expect(done).to_have_text(["", "✓ read"])
+
+    assert errors == []
+    page.evaluate(
+        """for (const key of Object.keys(localStorage)) localStorage.setItem(key, '{"read": [2]}')"""
+    )
+    page.evaluate("localStorage.setItem('viz-transformer', 'no JSON')")
+    page.reload()
+    expect(page.locator(".vt-note")).to_contain_text("cannot be read. It was put aside.")
+    expect(done).to_have_text(["", ""])
+    assert errors == []
 
     field = page.get_by_role("searchbox", name="Search all lessons")
     field.fill("SCÁLE")  # whatever the case and the accents
@@ -188,7 +203,7 @@ def test_formulas_are_drawn_by_the_browser(page: Page, site: Path) -> None:
 
 def test_it_fits_every_window(page: Page, site: Path) -> None:
     for name in ("index", "01_first"):
-        for size in (LAPTOP, SMALL, PHONE):
+        for size in (LAPTOP, SMALL, PHONE, NARROWEST):
             page.set_viewport_size(size)
             page.goto(site.with_name(f"{name}.html").as_uri())
             expect(page.locator(".vt-explorer")).to_have_count(int(name != "index"))

@@ -28,7 +28,7 @@ class PageModel(anywidget.AnyWidget):
         digest: what views find the model's engine by: equal contents have one.
     """
 
-    _esm = bundle(__file__, "engine.js")
+    _esm = bundle(__file__)
 
     config = traitlets.Unicode(help="the configuration, JSON").tag(sync=True)
     vocabulary = traitlets.Unicode(help="the vocabulary, JSON").tag(sync=True)

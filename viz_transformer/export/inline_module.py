@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from viz_transformer.errors import UserError
 
 _DEFAULT = re.compile(r"^([ \t]*)export[ \t]+default[ \t]+", re.MULTILINE)
+#: As esbuild writes it, at the end.
+_BUILT_DEFAULT = re.compile(r"\bexport\s*\{[^{}]*?([\w$]+) as default[^{}]*\};?\s*\Z")
 _IMPORT = re.compile(r"^[ \t]*import\b(?!\s*[.(])", re.MULTILINE)
 # A style sheet's strings, which stay; its comments, and the space that lines begin with.
 _STYLE_SPACE = re.compile(
@@ -43,8 +45,8 @@ def inline_module(module: str) -> Script:
         )
     name = hashlib.sha256(module.encode()).hexdigest()[:16]
     # The semicolon: a line before it may end without one.
-    target = f'\\1;(globalThis.vtViews ??= {{}})["{name}"] = '
-    text, n_found = _DEFAULT.subn(target, module)
+    target = f';(globalThis.vtViews ??= {{}})["{name}"] = '
+    text, n_found = _DEFAULT.subn(rf"\1{target}", _BUILT_DEFAULT.sub(r"\nexport default \1;", module))
     if n_found != 1:
         raise UserError(
             f"a view's module must hold one 'export default', and this one holds {n_found}; write "

@@ -18,15 +18,24 @@ from viz_transformer._html import source_hash
 from viz_transformer.bertviz_views.views import FRAME, frame_scripts
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
-from viz_transformer.export.page import check_replaceable, document, script_elements, script_texts, write_page
+from viz_transformer.export.page import (
+    NOT_RUNNING,
+    check_replaceable,
+    document,
+    script_elements,
+    script_texts,
+    write_page,
+)
 from viz_transformer.export.page_parts import PageParts
 from viz_transformer.export.pictures import with_smaller_pictures
 from viz_transformer.export.sections import Section, sections_of
+from viz_transformer.export.stills import with_drawn_pictures
 from viz_transformer.export.stored_widgets import StoredWidgets
 from viz_transformer.export.view_descriptions import DESCRIBE_CELL, DESCRIPTIONS, FORMS
 
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 _STILL = 'class="vt-still"'
+_AROUND_STILL = re.compile(r'<style>.*?</style>|<p class="vt-still-note">.*?</p>', re.DOTALL)
 
 _LOST = (
     '<p class="vt-note">The view that stood here was saved without its state, or by another version. Run the '
@@ -134,7 +143,7 @@ def convert(
     read = _read(notebook)
     descriptions = _run(read, notebook, environment) if execute else {}
     widgets = StoredWidgets(read, descriptions, ran=execute)
-    parts = PageParts(widgets.state_of, widgets.describe)
+    parts = PageParts(widgets.state_of, widgets.still_of, widgets.answers_of)
     placed, places = _with_places(read, parts)
     given = with_cell_styles(_cells(placed, notebook))
     kept = sanitised(given)
@@ -160,10 +169,11 @@ def page_html(page: NotebookPage, frame: Frame = Frame()) -> str:
     note = f'<p class="vt-note">{html.escape(page.left_out)}</p>\n' if page.left_out else ""
     main = f'<main class="vt-notebook">\n{note}{page.body}\n</main>'
     runs = script_texts(page.parts) if page.parts.views else []
+    scripts, said = (script_elements(page.parts), NOT_RUNNING) if runs else ("", "")
     allowed = [*map(source_hash, runs), *page.allowed, *frame.allowed]
     return document(
         page.title,
-        "\n".join([frame.above, main, frame.below, script_elements(page.parts) if runs else ""]),
+        "\n".join([said, frame.above, main, frame.below, scripts]),
         styles=[own, *frame.styles, *page.parts.styles],
         policy={"script-src": allowed or ["'none'"], **_POLICY},
     )
@@ -246,8 +256,7 @@ def _with_places(notebook: Any, parts: PageParts) -> tuple[Any, list[str]]:
                     data["text/html"] = FRAME.sub(mark_frame, str(data["text/html"]))
                 continue
             still = _still(outputs[index + 1]) if index + 1 < len(outputs) else ""
-            # Seen only where scripts are off, so half as fine will do.
-            place = parts.add(shown["model_id"], fallback=with_smaller_pictures(still, shrink=2))
+            place = parts.add(shown["model_id"], fallback=with_drawn_pictures(still))
             if place and still:
                 del outputs[index + 1]
             output["data"] = {"text/html": mark(f'<div class="vt-places">{place or _LOST}</div>')}
@@ -258,11 +267,11 @@ def _with_places(notebook: Any, parts: PageParts) -> tuple[Any, list[str]]:
 
 
 def _still(output: Any) -> str:
-    """Return the static picture in an output, without its style; empty if there is none."""
+    """Return the static picture in an output, without its style and note; empty if there is none."""
     from viz_transformer.export.sanitising import sanitised
 
     text = str(output.get("data", {}).get("text/html", ""))
-    return sanitised(text) if _STILL in text else ""
+    return sanitised(_AROUND_STILL.sub("", text)) if _STILL in text else ""
 
 
 def _cells(notebook: Any, path: Path) -> str:

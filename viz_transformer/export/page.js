@@ -3,7 +3,7 @@
 // The views' own scripts register themselves in globalThis.vtViews. All run as soon as they are there,
 // while the rest of a large page still loads.
 
-import { keep, kept, whenReadable } from "./store.js";
+import { keepAnswer, keptAnswer, putMalformedAside, say, whenReadable } from "./store.js";
 
 /**
  * Fulfilled when all of the page is there, and all its scripts have run.
@@ -22,7 +22,7 @@ function isLoading() {
 
 /**
  * The anywidget model of one view, with its state in the page alone. A view whose state says
- * `keeps: { name, trait }` has that trait kept by the browser, and gets it from there.
+ * `keeps: { name, trait }` has that trait kept by the browser.
  *
  * @param {Record<string, any>} state the view's traits
  * @param {any} [manager] the page's widget manager
@@ -36,7 +36,7 @@ export function pageModel(state, manager = null) {
     set(name, value) {
       if (state[name] === value) return;
       state[name] = value;
-      if (keptAs && name === keptTrait) keep({ answers: { ...kept().answers, [keptAs]: value } });
+      if (keptAs && name === keptTrait) keepAnswer(keptAs, value);
       for (const listener of listeners.get(`change:${name}`) ?? []) listener();
     },
     save_changes() {},
@@ -48,9 +48,23 @@ export function pageModel(state, manager = null) {
       listeners.get(event)?.delete(listener);
     },
   };
-  if (keptAs)
-    whenReadable(() => keptAs in (kept().answers ?? {}) && model.set(keptTrait, kept().answers[keptAs]));
   return model;
+}
+
+/**
+ * Give a view the answer that the browser keeps, if the view's script says that it fits.
+ *
+ * @param {any} model
+ * @param {any} widget what its script exports, perhaps with `fits(model, answer)`
+ * @param {Element | null} place where what is put aside is said
+ */
+function restoreAnswer(model, widget, place) {
+  const { name, trait } = model.get("keeps");
+  const { answer, aside } = keptAnswer(name, (each) => widget?.fits?.(model, each) ?? true);
+  if (answer !== undefined) model.set(trait, answer);
+  if (aside === undefined) return;
+  const told = typeof aside === "object" ? "" : ` (${String(aside).slice(0, 60)})`;
+  say(`This browser has kept an answer${told} that may be to another question. It was put aside.`, place);
 }
 
 /**
@@ -67,7 +81,7 @@ export function pageManager(views) {
       if (!models.has(id)) {
         models.set(id, pageModel(revive(view.state), manager));
         scripts.set(models.get(id), view.script);
-        await (await widgetOf(view.script))?.initialize?.({ model: models.get(id) });
+        await makeReady(models.get(id), view.script, id);
       }
       return models.get(id);
     },
@@ -78,6 +92,14 @@ export function pageManager(views) {
     },
   };
   return manager;
+}
+
+/** Let a model's script get ready, and what was answered return. */
+async function makeReady(model, script, id) {
+  const widget = await widgetOf(script);
+  await widget?.initialize?.({ model });
+  if (!model.get("keeps")?.name) return;
+  whenReadable(() => restoreAnswer(model, widget, document.querySelector(`[data-view="${id}"]`)));
 }
 
 /** What the script of a widget exports: its `render`, and perhaps an `initialize`; undefined if it did not run. */
@@ -136,7 +158,10 @@ function bytesFrom(base64) {
 async function openPlaces(manager, number, script, places) {
   try {
     const model = await manager.get_model(String(number));
-    for (const el of places) await renderInto(script, model, el);
+    for (const el of places) {
+      el.replaceChildren(); // the still picture
+      await renderInto(script, model, el);
+    }
   } catch (error) {
     for (const place of places) {
       place.classList.add("vt-failed");
@@ -158,6 +183,8 @@ function followExercises() {
 const written = globalThis.document?.getElementById("vt-page");
 if (written) {
   const { views } = JSON.parse(written.textContent);
+  document.querySelector("body > .vt-instead")?.remove();
+  whenReadable(putMalformedAside);
   followExercises(); // before the forms show what the browser has kept
   const manager = pageManager(views);
   views.forEach(({ script }, number) => {

@@ -12,7 +12,7 @@ from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.page_parts import PageParts
-from viz_transformer.widgets.base.bundle import join
+from viz_transformer.widgets.base.bundle import built
 
 _DOCUMENT = """<!doctype html>
 <html lang="en">
@@ -28,6 +28,13 @@ _DOCUMENT = """<!doctype html>
 </body>
 </html>
 """
+
+#: What a page says until its script runs, and above the still pictures of its views where none can.
+NOT_RUNNING = (
+    '<p class="vt-instead">The views of this page are still pictures: its scripts do not run, because this '
+    "browser or the policy of the site that serves it (Content-Security-Policy) does not allow it. Saved and "
+    "opened from a disk, it works.</p>"
+)
 
 #: What every page of ours begins with.
 _BEGINNING = f'{_DOCUMENT.partition("{policy}")[0]}<meta http-equiv="Content-Security-Policy"'.encode()
@@ -60,7 +67,7 @@ def page_pieces(title: str, places: Sequence[str], parts: PageParts) -> list[str
     In pieces, each large block one of them: joined, a trace of 200 megabytes would be copied again
     and again.
     """
-    main = "\n".join(["<main>", f"<h1>{html.escape(title)}</h1>", *places, "</main>"])
+    main = "\n".join([NOT_RUNNING, "<main>", f"<h1>{html.escape(title)}</h1>", *places, "</main>"])
     text = document(
         title,
         f"{main}\n{_data_and_scripts(parts)}",
@@ -77,8 +84,8 @@ def script_texts(parts: PageParts) -> list[str]:
 
 
 def page_script(name: str) -> str:
-    """Return one of our own scripts, joined with what it imports, as the text of an inline module."""
-    return join(Path(__file__).with_name(name))
+    """Return one of our own scripts as the text of an inline module."""
+    return built(name)
 
 
 def script_elements(parts: PageParts) -> str:

@@ -6,7 +6,7 @@ import base64
 import html
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import anywidget
 import ipywidgets
@@ -14,20 +14,15 @@ import ipywidgets
 from viz_transformer._files import text_beside
 from viz_transformer.errors import UserError
 from viz_transformer.export.inline_module import Script, inline_module, inline_style
-from viz_transformer.widgets.base.bundle import shared_style
+from viz_transformer.export.stills import still_of
+from viz_transformer.widgets.base.bundle import shared_styles
+from viz_transformer.widgets.base.shared_script import unpacked
 from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
 
 #: Bytes of a reply that stand in an element of their own once they take more letters than this.
 _MOST_INLINE = 4096
 
 _NEEDS_KERNEL = "The controls that stood here need a running notebook."
-
-
-class Describe(Protocol):
-    """A function that returns what a page needs of a view besides its state."""
-
-    def __call__(self, model_id: str) -> tuple[str, list[list[Any]]]:
-        """Return a view's alternative text, and its answers ``[[request, reply], …]``."""
 
 
 class PageParts:
@@ -43,15 +38,26 @@ class PageParts:
             the browser's memory several times over.
     """
 
-    def __init__(self, state_of: Callable[[str], State | None], describe: Describe) -> None:
-        """Start an empty page; both functions take a widget's model id."""
+    def __init__(
+        self,
+        state_of: Callable[[str], State | None],
+        still_of: Callable[[str], str],
+        answers_of: Callable[[str], list[list[Any]]],
+    ) -> None:
+        """Start an empty page.
+
+        Args:
+            state_of: the state of a widget by its model id; None if there is no such widget.
+            still_of: the HTML of what a view shows now.
+            answers_of: its answers, ``[[request, reply], …]``.
+        """
         self.scripts: dict[str, Script] = {}
         self.styles = [inline_style(text_beside(__file__, "places.css"))]
         self.views: list[dict[str, Any]] = []
         self.kept: list[str] = []
         self.blocks: list[str] = []
         self._state_of = state_of
-        self._describe = describe
+        self._still_of, self._answers_of = still_of, answers_of
         self._numbers: dict[str, int] = {}
 
     def add(self, model_id: str, fallback: str = "") -> str:
@@ -59,7 +65,7 @@ class PageParts:
 
         Args:
             model_id: of a view, or of a box that views stand in.
-            fallback: HTML for readers without JavaScript; each view's alternative text if empty.
+            fallback: HTML for where no script runs; a still of each view if empty.
         """
         places, left_out = [], False
         for part in walk_widgets(model_id, self._state_of):
@@ -74,32 +80,34 @@ class PageParts:
         return "\n".join(places)
 
     def _add_view(self, model_id: str, fallback: str) -> str:
-        number, alt = self._number(model_id)
-        fallback = fallback.strip() if fallback else f"<p>{html.escape(alt)}</p>"
+        still = fallback.strip() if fallback else self._still_of(model_id)
         return (
-            f'<section class="vt-view"><div data-view="{number}"></div>'
-            f"<noscript>{fallback}</noscript></section>"
+            f'<section class="vt-view"><div data-view="{self._number(model_id)}">'
+            f'<figure class="vt-instead">{still}</figure></div></section>'
         )
 
-    def _number(self, model_id: str) -> tuple[int, str]:
-        """Add a view and those that its state refers to; returns its number and alternative text."""
-        alt, answers = self._describe(model_id)
+    def _number(self, model_id: str) -> int:
+        """Add a view and those that its state refers to; returns its number."""
         if model_id in self._numbers:
-            return self._numbers[model_id], alt
+            return self._numbers[model_id]
         number = self._numbers[model_id] = len(self.views)
         state = self._state_of(model_id) or {}
         if name := (state.get("keeps") or {}).get("name"):
             self.kept.append(name)
-        script = inline_module(state["_esm"])
+        # Notebooks that an earlier version saved have a copy of the script in each view.
+        shared = self._state_of(str(state.get("_shared")).removeprefix(REFERENCE))
+        own = tuple(unpacked(shared.get(name, b"")) for name in ("script", "sheet")) if shared else ()
+        module, style = own or (state["_esm"], state.get("_css") or "")
+        script = inline_module(module)
         self.scripts.setdefault(script.name, script)
-        self._add_style(state.get("_css") or "")
+        self._add_style(style)
         view: dict[str, Any] = {"script": script.name}
         self.views.append(view)  # before its state, which may refer to further views
         kept = {name: self._with_page_number(value) for name, value in own_state(state).items()}
         view["state"] = encode(kept)
-        if answers:
+        if answers := self._answers_of(model_id):
             view["state"]["answers"] = self._with_blocks(encode(answers))
-        return number, alt
+        return number
 
     def _with_blocks(self, value: Any) -> Any:
         """Return an encoded value whose large bytes are names of blocks: ``{"block": 3}``."""
@@ -115,8 +123,8 @@ class PageParts:
 
     def _add_style(self, css: str) -> None:
         """Add a view's style; the part that all views share stands in the page once, before the others."""
-        shared = shared_style()
-        pieces = (shared, css.removeprefix(shared)) if css.startswith(shared) else (css,)
+        shared = next(filter(css.startswith, shared_styles()), "")
+        pieces = (shared, css.removeprefix(shared))
         for style in map(inline_style, pieces):
             if style and style not in self.styles:
                 self.styles.append(style)
@@ -128,7 +136,7 @@ class PageParts:
         if isinstance(value, str) and value.startswith(REFERENCE):
             other = value.removeprefix(REFERENCE)
             if "_esm" in (self._state_of(other) or {}):
-                return f"{REFERENCE}{self._number(other)[0]}"
+                return f"{REFERENCE}{self._number(other)}"
         return value
 
 
@@ -144,11 +152,11 @@ def ready_for_export(widgets: Iterable[ipywidgets.Widget]) -> LiveWidgets:
 def parts_of_live(widgets: LiveWidgets) -> PageParts:
     """Return the still empty parts of a page for widgets of this kernel."""
 
-    def describe(model_id: str) -> tuple[str, list[list[Any]]]:
-        view = widgets[model_id]
-        return alt_text(view), collect_answers(view)
-
-    return PageParts(widgets.state_of, describe)
+    return PageParts(
+        widgets.state_of,
+        lambda model_id: still_of(widgets[model_id], alt_text(widgets[model_id])),
+        lambda model_id: collect_answers(widgets[model_id]),
+    )
 
 
 def alt_text(view: ipywidgets.Widget) -> str:

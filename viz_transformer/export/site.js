@@ -1,6 +1,14 @@
 // The script of a site's pages: the theme, what has been read and answered, and the search.
 
-import { followKept, keep, kept, whenReadable } from "./store.js";
+import {
+  followKept,
+  keepRead,
+  keepTheme,
+  kept,
+  keptTheme,
+  putMalformedAside,
+  whenReadable,
+} from "./store.js";
 
 const THEMES = ["system", "light", "dark"];
 
@@ -56,19 +64,19 @@ function themeSwitch(button) {
     else document.documentElement.setAttribute("theme", theme);
     button.lastElementChild.textContent = theme;
   };
-  whenReadable(() => show(THEMES.includes(kept().theme) ? kept().theme : "system"));
+  whenReadable(() => show(THEMES.includes(keptTheme()) ? keptTheme() : "system"));
   button.addEventListener("click", () => {
     show(THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]);
-    keep({ theme });
+    keepTheme(theme);
   });
 }
 
 /** Note that a page was read, once its end has been seen. */
-function watchReading(page, end) {
+function watchReading(end) {
   const observer = new IntersectionObserver(([seen]) => {
     if (!seen.isIntersecting) return;
     observer.disconnect();
-    keep({ read: { ...kept().read, [page]: true } });
+    keepRead();
   });
   observer.observe(end);
 }
@@ -83,11 +91,11 @@ export function doneText({ read, answered, asked }) {
 
 /** Show beside each lesson of the contents what has been done. */
 function showProgress(pages) {
-  const { read = {}, answers = {} } = kept();
   for (const { name, asked } of pages) {
+    const { read, answers } = kept(name);
     const place = document.querySelector(`[data-done="${name}"]`);
-    const answered = asked.filter((each) => each in answers).length;
-    place.textContent = doneText({ read: read[name], answered, asked: asked.length });
+    const answered = asked.filter((each) => Object.hasOwn(answers, each) && answers[each] !== null).length;
+    place.textContent = doneText({ read, answered, asked: asked.length });
   }
 }
 
@@ -122,8 +130,9 @@ function open() {
   const written = globalThis.document?.getElementById("vt-site");
   if (!written) return;
   const { page, pages, sections } = JSON.parse(written.textContent);
+  whenReadable(putMalformedAside);
   themeSwitch(document.querySelector(".vt-theme"));
-  if (page) whenReadable(() => watchReading(page, document.querySelector(".vt-way-on")));
+  if (page) whenReadable(() => watchReading(document.querySelector(".vt-way-on")));
   if (!sections) return;
   followKept(() => showProgress(pages));
   const [field, list] = [".vt-search input", ".vt-found"].map((each) => document.querySelector(each));

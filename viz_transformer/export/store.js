@@ -1,31 +1,128 @@
-// What this browser keeps between visits: the theme, what was read, what was answered.
+// What this browser keeps between visits: the theme of all pages, and of each page what was read and answered.
 
-const STORE = "viz-transformer";
+const SHARED = "viz-transformer"; // the theme; also what version 1 kept, without saying of which page
+const VERSION = 2;
 
-/**
- * What is kept; nothing, where the browser may keep nothing.
- *
- * @returns {{ theme?: string, read?: Record<string, true>, answers?: Record<string, unknown> }}
- */
-export function kept() {
-  try {
-    return JSON.parse(localStorage.getItem(STORE)) ?? {};
-  } catch {
-    return {};
-  }
+/** What each value must be; any other is put aside. */
+const FITS = {
+  theme: (value) => typeof value === "string",
+  read: (value) => value === true || isPlain(value),
+  answers: isPlain,
+  aside: isPlain,
+};
+
+function isPlain(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
-/**
- * Keep some more.
- *
- * @param {Partial<ReturnType<typeof kept>>} change
- */
-export function keep(change) {
+/** The values that fit, and those that don't, of what stands under a key. */
+function stored(key) {
+  let [text, found] = [null, null];
   try {
-    localStorage.setItem(STORE, JSON.stringify({ ...kept(), ...change }));
+    text = localStorage.getItem(key);
+    found = JSON.parse(text);
+  } catch {
+    // The browser may keep nothing, or it is no JSON.
+  }
+  if (text !== null && !isPlain(found)) found = { text };
+  const fits = ([name, value]) => Object.hasOwn(FITS, name) && FITS[name](value);
+  const [good, odd] = [[], []];
+  for (const each of Object.entries(found ?? {})) (fits(each) ? good : odd).push(each);
+  return { good: Object.fromEntries(good), odd: Object.fromEntries(odd) };
+}
+
+/** Keep some more under a key. */
+function store(key, change) {
+  const { good, odd } = stored(key);
+  const aside = { ...good.aside, ...odd, ...change.aside };
+  try {
+    localStorage.setItem(key, JSON.stringify({ ...good, ...change, aside }));
   } catch {
     // Private windows and full disks keep nothing; the page works without.
   }
+}
+
+const addressOf = (page) => new URL(page, location.href).pathname.replace(/\.html$/, "");
+const keyOf = (page) => `${SHARED} ${VERSION} ${addressOf(page)}`;
+
+/** Of what version 1 kept, the answers that are certainly this page's: exercises, and 3.p1 on 03_softmax. */
+function earlierAnswers(page) {
+  const lesson = addressOf(page).split("/").at(-1).split("_")[0].replace(/^0+/, "");
+  const isOurs = (name) => name.startsWith("exercise ") || name.startsWith(`${lesson}.`);
+  const answers = Object.entries(stored(SHARED).good.answers ?? {});
+  return Object.fromEntries(answers.filter(([name]) => isOurs(name)));
+}
+
+/**
+ * What is kept of a page. An answer that was put aside is null.
+ *
+ * @param {string} page the name of its file, beside this page's
+ * @returns {{ read: boolean, answers: Record<string, any> }}
+ */
+export function kept(page) {
+  const { read, answers } = stored(keyOf(page)).good;
+  const before = stored(SHARED).good.read?.[page];
+  return { read: (read ?? before) === true, answers: { ...earlierAnswers(page), ...answers } };
+}
+
+/** Keep that this page was read. */
+export function keepRead() {
+  store(keyOf(location.href), { read: true });
+}
+
+/** Keep an answer that was given on this page. */
+export function keepAnswer(name, value, aside = {}) {
+  const key = keyOf(location.href);
+  store(key, { answers: { ...stored(key).good.answers, [name]: value }, aside });
+}
+
+/**
+ * The answer that is kept of a question of this page, if it fits. One that doesn't is put aside, and so is one
+ * of version 1 that may be another page's.
+ *
+ * @param {string} name
+ * @param {(answer: any) => boolean} fits
+ * @returns {{ answer?: any, aside?: any }}
+ */
+export function keptAnswer(name, fits) {
+  const ours = kept(location.href).answers;
+  const answers = { ...stored(SHARED).good.answers, ...ours };
+  const answer = Object.hasOwn(answers, name) ? answers[name] : null;
+  if (answer === null) return {};
+  if (Object.hasOwn(ours, name) && fits(answer)) return { answer };
+  keepAnswer(name, null, { [name]: answer });
+  return { aside: answer };
+}
+
+/** Put aside what no page keeps, and say so. */
+export function putMalformedAside() {
+  const odd = [SHARED, keyOf(location.href)].filter((key) => Object.keys(stored(key).odd).length);
+  for (const key of odd) store(key, {});
+  if (odd.length) say("Some of what this browser has kept for this page cannot be read. It was put aside.");
+}
+
+/**
+ * Say something of what is kept, in a line above the view that it is about; at the top if there is none.
+ *
+ * @param {string} text
+ * @param {Element | null} [place]
+ */
+export function say(text, place = null) {
+  const note = document.createElement("p");
+  note.className = "vt-note";
+  note.setAttribute("role", "status");
+  note.textContent = text;
+  (place ?? document.querySelector("main"))?.prepend(note);
+}
+
+/** The theme that was chosen, for all pages. */
+export function keptTheme() {
+  return stored(SHARED).good.theme;
+}
+
+/** Keep a theme. */
+export function keepTheme(theme) {
+  store(SHARED, { theme });
 }
 
 /**

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import base64
 import copy
+import html
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from viz_transformer.widgets.base.bundle import join, styles
+from viz_transformer.errors import UserError
+from viz_transformer.widgets.base.bundle import built
+from viz_transformer.widgets.base.shared_script import packed, unpacked
+from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.base.widget_tree import REFERENCE, State
 
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -43,17 +49,21 @@ class StoredWidgets:
         """Return the state of a widget, or None if the notebook does not hold it."""
         return self._states.get(model_id)
 
-    def describe(self, model_id: str) -> tuple[str, list[list[Any]]]:
-        """Return a view's alternative text and its answers, as far as they are known."""
-        description = self._descriptions.get(model_id, {})
-        return description.get("alt", _name_of(self._states[model_id])), description.get("answers", [])
+    def still_of(self, model_id: str) -> str:
+        """Return a view's alternative text as HTML, its name where the notebook did not run."""
+        alt = self._descriptions.get(model_id, {}).get("alt", _name_of(self._states[model_id]))
+        return f"<p>{html.escape(alt)}</p>"
+
+    def answers_of(self, model_id: str) -> list[list[Any]]:
+        """Return a view's answers, as far as they are known."""
+        return self._descriptions.get(model_id, {}).get("answers", [])
 
     def _keep_our_views(self) -> None:
         """Leave out views whose script is another, and what refers to one, such as the box around it."""
         left_out = [
             model_id
             for model_id, state in self._states.items()
-            if "_esm" in state and str(state["_esm"]) not in own_views()
+            if "_esm" in state and _script_of(state, self._states) not in own_views()
         ]
         texts = {model_id: str(state) for model_id, state in self._states.items()} if left_out else {}
         for gone in left_out:  # which grows
@@ -64,18 +74,35 @@ class StoredWidgets:
                 self.foreign[f"the script of {_name_of(state)}"] += 1
         for state in self._states.values():
             if "_esm" in state:
-                state["_css"] = own_views()[state["_esm"]]
+                style = own_views()[_script_of(state, self._states)]
+                state.update({"sheet": packed(style)} if "script" in state else {"_css": style})
 
 
 @cache
 def own_views() -> dict[str, str]:
     """Return the style of each of our views by its script, both of this version."""
-    package = Path(__file__).parents[1]
-    scripts = [*package.glob("widgets/*/view.js"), package / "engine" / "engine.js"]
-    return {
-        join(script): str(styles(script)) if script.with_name("style.css").exists() else ""
-        for script in scripts
-    }
+    widgets = Path(__file__).parents[1] / "widgets"
+    for view in widgets.glob("*/view.py"):
+        import_module(f"{widgets.parent.name}.widgets.{view.parent.name}.view")
+
+    def below(kind: type[View]) -> list[type[View]]:
+        return [each for direct in kind.__subclasses__() for each in (direct, *below(direct))]
+
+    return {built("engine.js"): ""} | dict(
+        each._script_and_style for each in below(View) if each._script_and_style
+    )
+
+
+def _script_of(state: State, states: Mapping[str, State]) -> str:
+    """Return the script that a view is drawn by, which another widget may carry; empty if it has none."""
+    if "script" in state:
+        with suppress(UserError):
+            return unpacked(state["script"])
+        return ""
+    if "_shared" in state:
+        shared = states.get(str(state["_shared"]).removeprefix(REFERENCE), {})
+        return _script_of(shared, states) if "script" in shared else ""
+    return str(state["_esm"])
 
 
 def _name_of(state: State) -> str:

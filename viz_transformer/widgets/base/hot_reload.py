@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 #: `make dev` sets this variable for JupyterLab and its kernels.
 VARIABLE = "VIZ_TRANSFORMER_DEV"
 
-_WIDGETS = Path(__file__).parents[1]
+_PACKAGE = Path(__file__).parents[2]
 _followed: list[tuple[Callable[[], str], VirtualFileContents]] = []
 
 
@@ -36,11 +38,17 @@ def followed(read: Callable[[], str]) -> str | VirtualFileContents:
 def _watch() -> None:
     from watchfiles import watch
 
-    for _ in watch(_WIDGETS):
+    for _ in watch(*(_PACKAGE / room for room in ("widgets", "engine"))):
+        if error := _build():  # half-saved files; the next save is built as well
+            logging.getLogger(__name__).warning("a view was not reloaded: %s", error)
+            continue
         for read, contents in list(_followed):
-            try:
-                text = read()
-                if text != contents.contents:
-                    contents.contents = text  # anywidget sends it to every open view
-            except Exception as error:  # half-saved files; the next save is read as well
-                logging.getLogger(__name__).warning("a view was not reloaded: %s", error)
+            text = read()
+            if text != contents.contents:
+                contents.contents = text  # anywidget sends it to every open view
+
+
+def _build() -> str:
+    """Build the views again; returns what is wrong with one, if anything is."""
+    command = [sys.executable, "-m", "tools.bundles"]
+    return subprocess.run(command, cwd=_PACKAGE.parent, capture_output=True, text=True).stderr

@@ -22,6 +22,7 @@ from viz_transformer.widgets.base.widget_tree import LiveWidgets, walk_widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from PIL.Image import Image
 
 _DPI = 100  # or fewer, if the file would have more than
 _MOST_BYTES = 60_000
@@ -134,13 +135,21 @@ def figure_to_png(figure: Figure) -> tuple[bytes, int, int]:
     while len(data) > _MOST_BYTES and dpi > 20:
         dpi *= min(0.9, 0.9 * (_MOST_BYTES / len(data)) ** 0.5)  # bytes grow with the area
         data, size = _png(figure, dpi)
-    if "matplotlib.pyplot" in sys.modules:
-        # A figure that pyplot holds would be shown a second time, at the end of the cell.
-        sys.modules["matplotlib.pyplot"].close(figure)
     return data, *size
 
 
 def _png(figure: Figure, dpi: float) -> tuple[bytes, tuple[int, int]]:
+    from PIL import Image
+
+    image = figure_to_image(figure, dpi)
+    file = io.BytesIO()
+    palette = image.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    palette.save(file, format="png", optimize=True)
+    return file.getvalue(), image.size
+
+
+def figure_to_image(figure: Figure, dpi: float) -> Image:
+    """Return a figure's pixels in full colour; closes the figure."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
@@ -148,9 +157,7 @@ def _png(figure: Figure, dpi: float) -> tuple[bytes, tuple[int, int]]:
     figure.set_dpi(dpi)
     canvas.draw()
     pixels = canvas.buffer_rgba()  # [row, column, 4]
-    size = (pixels.shape[1], pixels.shape[0])
-    image = Image.frombuffer("RGBA", size, pixels).convert("RGB")
-    file = io.BytesIO()
-    palette = image.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    palette.save(file, format="png", optimize=True)
-    return file.getvalue(), size
+    if "matplotlib.pyplot" in sys.modules:
+        # A figure that pyplot holds would be shown a second time, at the end of the cell.
+        sys.modules["matplotlib.pyplot"].close(figure)
+    return Image.frombuffer("RGBA", (pixels.shape[1], pixels.shape[0]), pixels).convert("RGB")

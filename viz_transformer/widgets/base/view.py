@@ -18,6 +18,7 @@ from ipywidgets import widget_serialization
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.paced_changes import PacedChanges
 from viz_transformer.widgets.base.requests import Schema, check_reply, check_request
+from viz_transformer.widgets.base.shared_script import LOADER, SharedScript, shared_script
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.base.turns import in_turn
@@ -45,10 +46,23 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         sync=True, content=True, **widget_serialization
     )
 
+    _shared = traitlets.Instance(SharedScript, allow_none=True).tag(
+        sync=True, content=True, **widget_serialization
+    )
+
+    #: The script and the style of the class.
+    _script_and_style: tuple[str, str] | None = None
     #: Whether answers only read what the view holds, so that they need not wait until a cell has ended.
     _only_reads = False
     #: Whether a change comes from the page, which has already done what follows from it.
     _from_page = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let the views of a class share its script, unless it follows its file (see `hot_reload`)."""
+        super().__init_subclass__(**kwargs)
+        if isinstance(script := cls.__dict__.get("_esm"), str):
+            cls._script_and_style = (script, cls.__dict__.get("_css", ""))
+            cls._esm, cls._css = LOADER, ""
 
     def __init__(self, *, answer: Answer | None = None, traits: Mapping[str, Any] | None = None) -> None:
         """Make a view.
@@ -58,7 +72,8 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             traits: the first values of the view's traits.
         """
         self._answer = answer
-        super().__init__(live=answer is not None, **(traits or {}))
+        shared = shared_script(*self._script_and_style) if self._script_and_style else None
+        super().__init__(live=answer is not None, _shared=shared, **(traits or {}))
         self.on_msg(self._on_message)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -137,7 +137,7 @@ class LiveWidgets:
         if widget.model_id in self._widgets:
             return
         self._widgets[widget.model_id] = widget
-        parts = [getattr(widget, name, None) for name in ("layout", "view", "explorer")]
+        parts = [getattr(widget, name, None) for name in ("layout", "view", "explorer", "_shared")]
         engine = getattr(widget, "engine", {}).get("models", {})
         revealed = getattr(widget, "revealed", {})
         for inner in (*parts, *getattr(widget, "children", ()), *engine.values(), *revealed.values()):

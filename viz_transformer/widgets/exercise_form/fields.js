@@ -2,7 +2,7 @@
 
 import { button, element, setText, toggle } from "../base/js/controls.js";
 import { placeOf } from "./checking.js";
-import { isTruthTable } from "./reading.js";
+import { isTruthTable, MOST_LETTERS } from "./reading.js";
 
 /**
  * @import { Asked } from "./checking.js"
@@ -19,6 +19,7 @@ function numberField(parent, label, size, { submit, onInput }) {
   const field = element(parent, "input", "", {
     type: "text",
     size,
+    maxlength: MOST_LETTERS,
     autocomplete: "off",
     autocapitalize: "off",
     spellcheck: "false",

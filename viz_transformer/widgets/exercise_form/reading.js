@@ -5,7 +5,8 @@ import { compute } from "./arithmetic.js";
 /** @import { Asked, Value } from "./checking.js" */
 
 const notNumber = (text) => `“${text.trim()}” is no number; write one such as 0.25 or 1/4.`;
-const isText = (each) => typeof each === "string";
+export const MOST_LETTERS = 1000; // of a typed number; the sum in it nests no deeper than the browser can follow
+const isText = (each) => typeof each === "string" && each.length <= MOST_LETTERS;
 
 /**
  * Whether a kept answer is one to this exercise: a lesson may have changed since.
@@ -14,12 +15,15 @@ const isText = (each) => typeof each === "string";
  * @param {any} answer
  */
 export function isAnswer({ kind, options, n_fields, value, checks }, answer) {
-  if (kind === "view")
-    return Array.isArray(answer) && checks.some(([chosen]) => chosen.join() === answer.join());
+  if (kind === "view") return Array.isArray(answer) && checks.some(([chosen]) => isSame(chosen, answer));
   if (kind === "number") return isText(answer);
   if (kind === "choice") return options.includes(answer);
   if (!Array.isArray(answer) || answer.length !== n_fields) return false;
   return isTruthTable(value) ? answer.every((each) => typeof each === "boolean") : answer.every(isText);
+}
+
+function isSame(one, other) {
+  return one.length === other.length && one.every((each, at) => each === other[at]);
 }
 
 /** Whether a table holds True and False. */

@@ -87,4 +87,7 @@ function render({ model, el }) {
   return view.close;
 }
 
-export default { render };
+/** Whether a page may restore an answer. */
+const fits = (model, answer) => isAnswer(model.get("asked"), answer);
+
+export default { render, fits };

@@ -130,3 +130,18 @@ export function readGuess(kind, given) {
   if (!total) return { problem: "give at least one of them some weight" };
   return { guess: given.map((weight) => weight / total) };
 }
+
+/**
+ * Whether a kept guess is one at this question: a lesson may have changed since.
+ *
+ * @param {{ kind: string, options: string[] }} asked
+ * @param {any} guess
+ */
+export function isGuess({ kind, options }, guess) {
+  if (kind === "number") return Number.isFinite(guess);
+  if (kind === "choice") return options.includes(guess);
+  if (kind === "key") return Number.isInteger(guess) && options[guess] !== undefined;
+  const isWeight = (each) => each >= 0 && each <= 1 && typeof each === "number";
+  const isRow = Array.isArray(guess) && guess.length === options.length && guess.every(isWeight);
+  return isRow && Math.abs(sum(guess) - 1) < 1e-6;
+}

@@ -6,7 +6,7 @@ import { pngAddress } from "../base/js/png.js";
 import { addProse } from "../base/js/prose.js";
 import { createView } from "../base/js/view.js";
 import { addControls } from "./controls.js";
-import { readGuess, verdictOf } from "./verdict.js";
+import { isGuess, readGuess, verdictOf } from "./verdict.js";
 
 const TRAITS = ["guess", "truth", "revealed"];
 const ASKED = ["kind", "options", "unit", "question", "afterwards"];
@@ -92,4 +92,7 @@ function render({ model, el, host }) {
   };
 }
 
-export default { render };
+/** Whether a page may restore a guess. */
+const fits = (model, guess) => isGuess({ kind: model.get("kind"), options: model.get("options") }, guess);
+
+export default { render, fits };

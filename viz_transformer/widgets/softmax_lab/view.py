@@ -48,7 +48,7 @@ class SoftmaxLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     labels: traitlets.List[str] = traitlets.List(help="the keys' names").tag(sync=True, content=True)
     scores: traitlets.List[float] = traitlets.List(help="a score for each key").tag(sync=True)

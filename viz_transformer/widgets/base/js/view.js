@@ -34,10 +34,12 @@ const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
  * @param {string} options.label
  * @param {string[]} options.traits
  * @param {(frame: {theme: import("./colour.js").Theme, width: number, size: number}) => void} options.draw
+ * @param {boolean} [options.staged] whether it stands on the stage, which has its own style and help
  * @returns {View}
  */
-export function createView({ model, el, name, label, traits, draw }) {
-  const root = element(el, "div", `vt vt-${name}`, { role: "group", "aria-label": label });
+export function createView({ model, el, name, label, traits, draw, staged = false }) {
+  const kind = staged ? "vt-staged" : "vt";
+  const root = element(el, "div", `${kind} vt-${name}`, { role: "group", "aria-label": label });
   const stops = [forwardCellKeys(root)];
   const choices = addChoices(model);
   let [theme, drawn, width, onPaper] = [null, 0, 0, false];
@@ -98,7 +100,7 @@ export function createView({ model, el, name, label, traits, draw }) {
     redraw();
   });
   observer.observe(root);
-  if (model.get("about")) addAbout(root, model);
+  if (model.get("about") && !staged) addAbout(root, model);
 
   function close() {
     choices.close();

@@ -1,0 +1,67 @@
+// A round knob that is dragged along a line, or moved by keys: a slider wherever it stands.
+
+import { useRef } from "preact/hooks";
+
+interface KnobProps {
+  label: string;
+  value: number;
+  /** What a screen reader says instead of the number. */
+  text: string;
+  least: number;
+  most: number;
+  step: number;
+  /** Where it stands, and how many pixels to the right a value more is. */
+  x: number;
+  y: number;
+  perValue: number;
+  onMove: (value: number) => void;
+}
+
+const KEYS: Record<string, number> = {
+  ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 2, PageDown: -2,
+}; // biome-ignore format: a table
+
+/** A knob in an SVG picture. */
+export function Knob({ label, value, text, least, most, step, x, y, perValue, onMove }: KnobProps) {
+  const drag = useRef<{ x: number; value: number; scale: number } | null>(null);
+  const put = (wanted: number) => {
+    const nearest = Math.round(Math.min(most, Math.max(least, wanted)) / step) * step;
+    if (nearest !== value) onMove(nearest);
+  };
+  return (
+    <g
+      class="vt-knob-place"
+      role="slider"
+      tabindex={0}
+      data-lm-suppress-shortcuts="true"
+      aria-label={label}
+      aria-valuenow={value}
+      aria-valuemin={least}
+      aria-valuemax={most}
+      aria-valuetext={text}
+      transform={`translate(${x} ${y})`}
+      onKeyDown={(event) => {
+        const by = KEYS[event.key];
+        if (by === undefined && event.key !== "Home" && event.key !== "End") return;
+        event.preventDefault();
+        put(by === undefined ? (event.key === "Home" ? least : most) : value + by * step);
+      }}
+      onPointerDown={(event) => {
+        const box = event.currentTarget.getBoundingClientRect();
+        const scale = box.width / event.currentTarget.getBBox().width || 1; // of a page that is zoomed
+        event.currentTarget.setPointerCapture(event.pointerId);
+        drag.current = { x: event.clientX, value, scale };
+      }}
+      onPointerMove={(event) => {
+        const from = drag.current;
+        if (from) put(from.value + (event.clientX - from.x) / from.scale / perValue);
+      }}
+      onLostPointerCapture={() => {
+        drag.current = null;
+      }}
+    >
+      <circle r={22} class="vt-knob-hit" />
+      <circle r={11} class="vt-knob" />
+    </g>
+  );
+}

@@ -1,0 +1,66 @@
+// A view on the stage: its traits, its theme and its size as the properties of one component.
+//
+// It is drawn by preact in the frame that the view's frame loop asks for, so a change costs one frame.
+
+import { type ComponentChild, render as renderTree } from "preact";
+import type { Theme } from "./js/colour.js";
+import type { Model } from "./js/kernel.js";
+import { createView, heightInSight } from "./js/view.js";
+
+const LEAST_HEIGHT = 480; // pixels: less is scrolled
+const MOST_HEIGHT = 1100; // on a screen held upright nobody looks at both ends at once
+
+/** What a component is drawn from. */
+export interface Frame<Traits> {
+  traits: Readonly<Traits>;
+  /** Sets traits at once, and sends them to Python after the frame that shows them. */
+  set: (change: Partial<Traits>) => void;
+  /** Asks for another frame, as a motion does. */
+  redraw: () => void;
+  theme: Theme;
+  /** Pixels of the whole view. */
+  width: number;
+  height: number;
+  about: string;
+}
+
+interface Definition<Traits> {
+  /** The class of its root is `vt-` and this. */
+  name: string;
+  label: string;
+  traits: readonly (keyof Traits & string)[];
+  draw: (frame: Frame<Traits>) => ComponentChild;
+}
+
+/** What anywidget and exported pages take as a view's module. */
+export function stageView<Traits extends object>({ name, label, traits, draw }: Definition<Traits>) {
+  function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+    const view = createView({
+      model,
+      el,
+      name,
+      label,
+      traits: [...traits],
+      staged: true,
+      draw({ theme, width }) {
+        const height = Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, heightInSight(view.root)));
+        const entries = traits.map((trait) => [trait, model.get(trait)]);
+        const frame = {
+          traits: Object.fromEntries(entries) as Traits,
+          set: (change: Partial<Traits>) => view.set(change as Record<string, unknown>),
+          redraw: view.redraw,
+          theme,
+          width,
+          height,
+          about: model.get("about") ?? "",
+        };
+        renderTree(draw(frame), view.root);
+      },
+    });
+    return () => {
+      renderTree(null, view.root);
+      view.close();
+    };
+  }
+  return { render };
+}

@@ -1,0 +1,236 @@
+// The softmax lab: drag a score, and see its weight. A key is a lane; the steps run from left to right.
+
+import { visible } from "../base/js/text.js";
+import { Knob } from "../base/knob.tsx";
+import { useRef } from "preact/hooks";
+import { tween } from "../base/motion.ts";
+import { Stage } from "../base/stage.tsx";
+import { type Frame, stageView } from "../base/stage_view.tsx";
+import { HEAD, type Layout, layOut } from "./lanes.ts";
+import { decimals, percent, three } from "./sentences.ts";
+import { softmaxSteps } from "./softmax.ts";
+
+const LIMIT = 5; // of a score; view.py has the same
+const STEP = 0.5;
+const TIMES = [0, 0.25, 0.5, 1, 2, 4, 8, 16];
+
+interface Traits {
+  labels: string[];
+  scores: number[];
+  times: number;
+  slopes: boolean;
+  text_size: number;
+}
+
+function draw(frame: Frame<Traits>) {
+  const { traits, set } = frame;
+  const { labels, scores, times, text_size: textSize } = traits;
+  const { weights } = softmaxSteps(scores, times);
+  const most = weights.indexOf(Math.max(...weights));
+  const isEven = Math.max(...weights) - Math.min(...weights) < 1e-9;
+  return (
+    <Stage
+      header={labels.map((label, at) => (
+        <span class="vt-chip" key={`${at} ${label}`}>
+          {visible(label)}
+        </span>
+      ))}
+      headline={
+        isEven ? (
+          `All weights are equal: ${percent(weights[0] ?? 1)}`
+        ) : (
+          <>
+            <b class="vt-of-key">{visible(labels[most] ?? "")}</b> gets {percent(weights[most] ?? 0)} of the
+            weight
+          </>
+        )
+      }
+      controls={
+        <label class="vt-factor">
+          all scores × {times}
+          <input
+            type="range"
+            min={0}
+            max={TIMES.length - 1}
+            value={TIMES.indexOf(times)}
+            aria-valuetext={String(times)}
+            data-lm-suppress-shortcuts="true"
+            onInput={(event) => set({ times: TIMES[Number(event.currentTarget.value)] ?? 1 })}
+          />
+        </label>
+      }
+      inspector={<Inspector {...traits} most={most} />}
+      about={frame.about}
+      height={frame.height}
+      textSize={textSize}
+      setTextSize={(size) => set({ text_size: size })}
+    >
+      <Lanes frame={frame} />
+    </Stage>
+  );
+}
+
+/** A step from the scores to the weights. */
+interface Step {
+  title: string;
+  numbers: number[];
+  /** The number whose bar takes all the room. */
+  top: number;
+  kind: string;
+  told: (value: number) => string;
+}
+
+/** Keys from top to bottom; beside each its score, the power of e, its weight, and perhaps its slope. */
+function Lanes({ frame }: { frame: Frame<Traits> }) {
+  const motion = useRef(tween()).current;
+  const { labels, scores, times, slopes } = frame.traits;
+  const { row, parts, weights, slopes: tilts } = softmaxSteps(scores, times);
+  const shown = motion.at([row, parts, weights, tilts].flat());
+  if (motion.isMoving()) frame.redraw();
+  const of = (step: number) => shown.slice(step * labels.length, (step + 1) * labels.length);
+  const steps: Step[] = [
+    { title: "e^(s − largest)", numbers: of(1), top: 1, kind: "vt-part", told: three },
+    { title: "weight", numbers: of(2), top: 1, kind: "vt-weight", told: percent },
+    { title: "slope w(1 − w)", numbers: of(3), top: 0.25, kind: "vt-slope", told: three },
+  ];
+  if (!slopes) steps.pop();
+  const layout = layOut(labels, steps.length, frame, frame.traits.text_size);
+  return (
+    <svg class="vt-lanes" width={layout.width} height={layout.height} role="presentation">
+      <Scores frame={frame} layout={layout} shown={of(0)} weights={weights} onMove={motion.jump} />
+      {steps.map((step, at) => (
+        <Column key={step.title} step={step} at={at} labels={labels} layout={layout} />
+      ))}
+    </svg>
+  );
+}
+
+interface ScoresProps {
+  frame: Frame<Traits>;
+  layout: Layout;
+  /** The scores times their factor, on their way. */
+  shown: number[];
+  weights: number[];
+  onMove: () => void;
+}
+
+/** The first column: each key's name, and its score to the left or right of zero, with a knob. */
+function Scores({ frame, layout, shown, weights, onMove }: ScoresProps) {
+  const { labels, scores, times } = frame.traits;
+  const { lane, names, scores: place } = layout;
+  const perScore = place.half / (LIMIT * Math.max(1, times));
+  return (
+    <g role="group" aria-label="Scores">
+      <text x={place.left} y={HEAD - 14} class="vt-step-name">
+        score
+      </text>
+      <line x1={place.zero} x2={place.zero} y1={HEAD} y2={HEAD + lane * labels.length} class="vt-zero" />
+      {labels.map((label, at) => {
+        const [score, middle] = [shown[at] ?? 0, HEAD + lane * (at + 0.5)];
+        const end = place.zero + score * perScore;
+        return (
+          <g key={`${at} ${label}`}>
+            <text x={names} y={middle} class="vt-lane-name">
+              {visible(label)}
+            </text>
+            <rect
+              x={Math.min(place.zero, end)}
+              y={middle - 0.2 * lane}
+              width={Math.abs(end - place.zero)}
+              height={0.4 * lane}
+              class={score < 0 ? "vt-below" : "vt-above"}
+            />
+            <text
+              x={place.zero + (score < 0 ? 20 : -20)}
+              y={middle}
+              class={score < 0 ? "vt-number" : "vt-number vt-left"}
+            >
+              {decimals(score, 2)}
+            </text>
+            <Knob
+              label={`score of ${visible(label)}`}
+              value={scores[at] ?? 0}
+              text={`${decimals(scores[at] ?? 0, 1)}, weight ${three(weights[at] ?? 0)}`}
+              least={-LIMIT}
+              most={LIMIT}
+              step={STEP}
+              x={end}
+              y={middle}
+              perValue={perScore * (times || 1)}
+              onMove={(moved) => {
+                onMove(); // the picture follows the hand
+                frame.set({ scores: scores.map((each, which) => (which === at ? moved : each)) });
+              }}
+            />
+          </g>
+        );
+      })}
+    </g>
+  );
+}
+
+/** A later column: a bar for each key, with its number at its end. */
+function Column({ step, at, labels, layout }: { step: Step; at: number; labels: string[]; layout: Layout }) {
+  const { lane, longest, names } = layout;
+  const { left, top, named } = layout.columns[at] ?? { left: 0, top: 0, named: false };
+  return (
+    <g role="group" aria-label={step.title}>
+      <text x={left} y={top - 14} class="vt-step-name">
+        {step.title}
+      </text>
+      {labels.map((label, key) => {
+        const [value, middle] = [step.numbers[key] ?? 0, top + lane * (key + 0.5)];
+        const length = Math.max(1, (value / step.top) * longest);
+        return (
+          <g key={`${key} ${label}`}>
+            {named && (
+              <text x={names} y={middle} class="vt-lane-name">
+                {visible(label)}
+              </text>
+            )}
+            <rect
+              x={left}
+              y={middle - 0.2 * lane}
+              width={length}
+              height={0.4 * lane}
+              rx={4}
+              class={step.kind}
+            />
+            <text x={left + length + 8} y={middle} class="vt-number">
+              {step.told(value)}
+            </text>
+          </g>
+        );
+      })}
+    </g>
+  );
+}
+
+/** The equation of the largest weight with its numbers, and the line of Python that gives all. */
+function Inspector({ labels, scores, times, most }: Traits & { most: number }) {
+  const { parts, sum, weights } = softmaxSteps(scores, times);
+  const scaled = times === 1 ? "s" : `${times} * s`;
+  return (
+    <>
+      <p>
+        the weight of <b class="vt-of-key">{visible(labels[most] ?? "")}</b>
+      </p>
+      <p class="vt-equation">
+        {decimals(parts[most] ?? 0, 3)} / ({parts.map((part) => decimals(part, 3)).join(" + ")}) ={" "}
+        {decimals(parts[most] ?? 0, 3)} / {decimals(sum, 3)} = <b>{decimals(weights[most] ?? 0, 3)}</b>
+      </p>
+      <p class="vt-code">
+        s = np.array([{scores.map((score) => String(score)).join(", ")}])
+        <br />
+        np.exp({scaled}) / np.exp({scaled}).sum()
+      </p>
+    </>
+  );
+}
+
+export default stageView<Traits>({
+  name: "softmax-lab",
+  label: "Softmax lab",
+  traits: ["labels", "scores", "times", "slopes", "text_size"],
+  draw,
+});
