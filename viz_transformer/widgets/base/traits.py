@@ -31,7 +31,7 @@ class Index(traitlets.Int):
     """A whole number of Python's or of numpy's, as in ``view.head = entropies.argmin()``."""
 
     def validate(self, obj: Any, value: Any) -> int | None:
-        """Accept numpy's integers as Python's, and a truth value, by which numpy would not index, as 0 or 1."""
+        """Accept numpy's integers as Python's; a truth value, by which numpy would not index, is 0 or 1."""
         return super().validate(obj, int(value) if isinstance(value, np.integer | bool) else value)
 
 
