@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import zipfile
 from contextlib import suppress
@@ -15,6 +16,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
+from tests.support.fuzz import campaign
 from tests.support.fuzz.campaign import Door, try_some
 from tests.support.fuzz.doors import DOORS
 from tests.support.fuzz.values import Hostile, HostileArray
@@ -38,6 +40,14 @@ def test_a_door_refuses_in_one_line(door: Door) -> None:
 def test_a_campaign_draws_the_same_input_again() -> None:
     door = DOORS[0]
     assert door.draw(Random("text/0/3"))[0] == door.draw(Random("text/0/3"))[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much memory an input took")
+def test_a_campaign_names_the_input_that_takes_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "MOST_BYTES", 50_000_000)
+    for n_bytes, failures in ((1, []), (10**8, ["0/0 bytes: 0.1 GB"])):
+        door = Door("bytes", lambda _, n=n_bytes: ("bytes", lambda: b"x" * n))
+        assert try_some(door, 0, range(1)).failed[campaign.LARGE] == failures
 
 
 def test_text_that_cannot_be_read_is_refused(translator: vt.Translator) -> None:

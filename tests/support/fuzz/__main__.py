@@ -54,7 +54,7 @@ def main() -> int:
 
 def _row(name: str, count: Count) -> str:
     numbers = (count.inputs, count.refused, *map(len, count.failed.values()))
-    cells = (name, *(f"{number:,}" for number in numbers), f"{count.most_bytes / 1e9:.1f} GB")
+    cells = (name, *(f"{number:,}" for number in numbers), f"{count.most_bytes / 1e6:,.0f} MB")
     return f"| {' | '.join(cells)} |"
 
 
