@@ -148,6 +148,7 @@ def test_a_trace_of_other_values_than_weights_and_words_is_refused() -> None:
         ({"encoder_attention": torch.zeros(1, 1, 2, 2, device="meta")}, "an array of numbers is expected"),
         ({"encoder_attention": np.broadcast_to(np.float32(1), (60_000, 60_000))}, "3,600,000,000 numbers"),
         ({"encoder_attention": [np.ma.masked_array([[[1.0]]], mask=True)]}, "a masked array"),
+        ({"output_tokens": torch.ones(1).expand(10**9, 2)}, "output_tokens must be a sequence of strings"),
         ({"sinks": 5}, "sinks must be a sequence"),
         ({"heads": iter(int, 1)}, "does not number the heads"),
         # Named even where what was given cannot be shown.
