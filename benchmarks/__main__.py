@@ -39,9 +39,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 INTRODUCTION = """\
 # Benchmarks
 
-`make bench` measures everything below and writes this page; do not edit it by hand. Seconds
-belong to the machine they were measured on, so trust the ratios: both sides of each row ran on
-the same machine, in the same run. Each section says when that was.
+`make bench` measures everything below but classrooms and long use, which have commands of their own, and
+writes this page; do not edit it by hand. Seconds belong to the machine they were measured on, so trust the
+ratios: both sides of each row ran on the same machine, in the same run. Each section says when that was.
 """
 
 

@@ -1,7 +1,7 @@
 """Learners who step through a lesson at the same time, each in a kernel: their waits and memory.
 
 `python -m benchmarks classroom --learners 10 --lesson 1` tries one class; `--write` puts the
-default classes into docs/reliability.md. Thirty learners need a quiet machine.
+default classes into docs/benchmarks.md. Thirty learners need a quiet machine.
 """
 
 from __future__ import annotations
@@ -139,7 +139,6 @@ def run(*flags: str) -> Table:
         ),
         rows=tuple(each.row() for each in classes),
         goals=tuple(goal(each) for each in classes if is_goal(each)),
-        page="reliability.md",
     )
 
 

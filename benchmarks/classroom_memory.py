@@ -112,5 +112,4 @@ def run() -> Table:
             )
             for name, most in GOALS.items()
         ),
-        page="reliability.md",
     )

@@ -86,7 +86,7 @@ def used_in_page(page: Page, path: Path, stops: tuple[int, ...]) -> tuple[list[H
     Before each measurement the view goes back to what it first showed, so that equal states are compared.
     """
     page.add_init_script(_WATCH_MODELS)
-    open_exported(page, path, ".vt")
+    open_exported(page, path, ".vt-root")
     errors = errors_of(page)
     metrics = page.context.new_cdp_session(page)
     found, done = [], 0
@@ -156,7 +156,6 @@ def table_of(title: str, text: str, used: list[Used], *goals: Goal) -> Table:
             ),
             *goals,
         ),
-        page="reliability.md",
     )
 
 

@@ -62,8 +62,8 @@ def take(page: Page, view: ipywidgets.Widget, path: Path, size: ViewportSize, wi
     with tempfile.TemporaryDirectory() as folder:
         page.set_viewport_size(size)
         page.goto(vt.export_html(view, Path(folder) / "view.html").as_uri())
-        shown_view = page.locator(".vt").first
-        page.locator(".vt[data-vt-drawn]").first.wait_for()
+        shown_view = page.locator(".vt-root[data-vt-drawn]").first
+        shown_view.wait_for()
         page.wait_for_function("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
         box = shown_view.bounding_box()
         assert box, f"{path.stem} is not on its page"

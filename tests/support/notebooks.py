@@ -28,7 +28,7 @@ class Square(View):
       export default {
         async render({ model, el }) {
           const node = document.createElement("button");
-          node.className = "vt square";
+          node.className = "vt-root vt square";
           el.append(node);
           const kernel = connectKernel(model);
           const show = async () => {

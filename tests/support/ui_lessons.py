@@ -62,7 +62,7 @@ def check_outputs(lab: LabPage, name: str) -> None:
     assert shown
     for index in shown:
         lab.select_cell(index)
-        lab.output(index).locator(".vt").first.wait_for()
+        lab.output(index).locator(".vt-root").first.wait_for()
         with contextlib.suppress(PlaywrightTimeoutError):  # what is still not there is told below
             lab.page.wait_for_function(f"index => ({FAULTS})(index).length === 0", arg=index)
         lab.page.evaluate(_SETTLED)
@@ -103,7 +103,7 @@ def check_answers(lab: LabPage, name: str) -> int:
     n_views = 0
     for index in cells_with_views(lab):
         lab.select_cell(index)
-        lab.output(index).locator(".vt").first.wait_for()
+        lab.output(index).locator(".vt-root").first.wait_for()
         for view in lab.output(index).locator(_VIEWS).all():
             n_views += 1
             check_moves(view, f"{name}, cell {index}")

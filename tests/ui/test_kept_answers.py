@@ -85,7 +85,7 @@ def kept_in(page: Page, key: str) -> Any:
 READ = "new Promise((done) => requestAnimationFrame(() => setTimeout(() => setTimeout(done))))"
 ALL_DRAWN = """async () => {
     const isDrawn = (view) => view.dataset.vtDrawn > 0;
-    for (let n = 0; n < 600 && !Array.from(document.querySelectorAll(".vt")).every(isDrawn); n++)
+    for (let n = 0; n < 600 && !Array.from(document.querySelectorAll(".vt-root")).every(isDrawn); n++)
         await new Promise(requestAnimationFrame);
     return document.querySelectorAll(".vt:not([data-vt-drawn])").length;
 }"""

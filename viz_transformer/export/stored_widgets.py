@@ -70,7 +70,7 @@ class StoredWidgets:
             referring = (each for each, text in texts.items() if f"'{REFERENCE}{gone}'" in text)
             left_out += [each for each in referring if each not in left_out]
             state = self._states.pop(gone)
-            if "_esm" in state:
+            if "_esm" in state and "script" not in state:
                 self.foreign[f"the script of {_name_of(state)}"] += 1
         for state in self._states.values():
             if "_esm" in state:

@@ -47,7 +47,7 @@ def show(notebook: LabPage) -> Show:
 
     def in_sight(name: str) -> tuple[LabPage, Locator]:
         notebook.select_cell(1 + VIEWS.index(name))
-        root = notebook.output(1 + VIEWS.index(name)).locator(".vt").first
+        root = notebook.output(1 + VIEWS.index(name)).locator(".vt-root").first
         expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
         return notebook, root
 

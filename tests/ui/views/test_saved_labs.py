@@ -27,7 +27,7 @@ def test_every_lab_of_a_saved_notebook_answers_before_anything_runs(lab: LabPage
     lab.reopen_saved()
     for index, name in enumerate(CELLS, start=1):
         lab.select_cell(index)
-        view = lab.output(index).locator(".vt").first
+        view = lab.output(index).locator(".vt-root").first
         next_frames(view)
         QUESTIONS[name](view, translator)
     assert lab.value("'translator' in globals()") is False

@@ -24,9 +24,13 @@ const KEYS: Record<string, number> = {
 /** A knob in an SVG picture. */
 export function Knob({ label, value, text, least, most, step, x, y, perValue, onMove }: KnobProps) {
   const drag = useRef<{ x: number; value: number; scale: number } | null>(null);
+  const latest = useRef(value); // two keys may come in one frame
+  latest.current = value;
   const put = (wanted: number) => {
     const nearest = Math.round(Math.min(most, Math.max(least, wanted)) / step) * step;
-    if (nearest !== value) onMove(nearest);
+    if (nearest === latest.current) return;
+    latest.current = nearest;
+    onMove(nearest);
   };
   return (
     <g
@@ -44,7 +48,7 @@ export function Knob({ label, value, text, least, most, step, x, y, perValue, on
         const by = KEYS[event.key];
         if (by === undefined && event.key !== "Home" && event.key !== "End") return;
         event.preventDefault();
-        put(by === undefined ? (event.key === "Home" ? least : most) : value + by * step);
+        put(by === undefined ? (event.key === "Home" ? least : most) : latest.current + by * step);
       }}
       onPointerDown={(event) => {
         const box = event.currentTarget.getBoundingClientRect();

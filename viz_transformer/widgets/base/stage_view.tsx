@@ -13,8 +13,11 @@ const MOST_HEIGHT = 1100; // on a screen held upright nobody looks at both ends 
 /** What a component is drawn from. */
 export interface Frame<Traits> {
   traits: Readonly<Traits>;
-  /** Sets traits at once, and sends them to Python after the frame that shows them. */
-  set: (change: Partial<Traits>) => void;
+  /**
+   * Sets traits at once, and sends them to Python after the frame that shows them. A function is given the traits of
+   * now: since this frame was drawn, others may have been set.
+   */
+  set: (change: Partial<Traits> | ((now: Readonly<Traits>) => Partial<Traits>)) => void;
   /** Asks for another frame, as a motion does. */
   redraw: () => void;
   theme: Theme;
@@ -44,10 +47,11 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
       staged: true,
       draw({ theme, width }) {
         const height = Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, heightInSight(view.root)));
-        const entries = traits.map((trait) => [trait, model.get(trait)]);
-        const frame = {
-          traits: Object.fromEntries(entries) as Traits,
-          set: (change: Partial<Traits>) => view.set(change as Record<string, unknown>),
+        const now = () => Object.fromEntries(traits.map((trait) => [trait, model.get(trait)])) as Traits;
+        const frame: Frame<Traits> = {
+          traits: now(),
+          set: (change) =>
+            view.set((typeof change === "function" ? change(now()) : change) as Record<string, unknown>),
           redraw: view.redraw,
           theme,
           width,

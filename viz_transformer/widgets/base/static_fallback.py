@@ -28,7 +28,7 @@ _DPI = 100  # or fewer, if the file would have more than
 _MOST_BYTES = 60_000
 
 # A view was drawn without an error; and a part of it has no kernel.
-_DRAWN = ":has(.vt, .widget-box):not(:has(.jupyter-widgets-error-widget))"
+_DRAWN = ":has(.vt-root, .widget-box):not(:has(.jupyter-widgets-error-widget))"
 _DISCONNECTED = ":has(.jupyter-widgets-disconnected)"
 
 

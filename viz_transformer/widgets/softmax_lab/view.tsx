@@ -159,7 +159,9 @@ function Scores({ frame, layout, shown, weights, onMove }: ScoresProps) {
               perValue={perScore * (times || 1)}
               onMove={(moved) => {
                 onMove(); // the picture follows the hand
-                frame.set({ scores: scores.map((each, which) => (which === at ? moved : each)) });
+                frame.set((now) => ({
+                  scores: now.scores.map((each, which) => (which === at ? moved : each)),
+                }));
               }}
             />
           </g>

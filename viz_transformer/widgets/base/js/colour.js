@@ -181,7 +181,7 @@ export function isDark(element) {
  */
 export function backgroundBehind(view) {
   for (let node = around(view); node; node = around(node)) {
-    if (node.matches(".vt")) continue; // it stands on the same one
+    if (node.matches(".vt-root")) continue; // it stands on the same one
     const [red, green, blue, alpha] = plainColour(getComputedStyle(node).backgroundColor);
     if (alpha > 127) return `rgb(${red}, ${green}, ${blue})`;
   }

@@ -38,7 +38,7 @@ const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
  * @returns {View}
  */
 export function createView({ model, el, name, label, traits, draw, staged = false }) {
-  const kind = staged ? "vt-staged" : "vt";
+  const kind = staged ? "vt-root vt-staged" : "vt-root vt";
   const root = element(el, "div", `${kind} vt-${name}`, { role: "group", "aria-label": label });
   const stops = [forwardCellKeys(root)];
   const choices = addChoices(model);
@@ -121,7 +121,7 @@ const BARS = 121; // pixels of JupyterLab's own bars, and the most that other no
  * @param {HTMLElement} root
  */
 export function heightInSight(root) {
-  const outer = root.parentElement?.closest(".vt:not(.vt-prediction)");
+  const outer = root.parentElement?.closest(".vt-root:not(.vt-prediction)");
   const zoom = zoomOf(root);
   const above = outer ? root.getBoundingClientRect().top - outer.getBoundingClientRect().top : 0;
   return (globalThis.innerHeight - (outer?.matches(".vt-presenting") ? 0 : BARS) - above) / zoom;
