@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import zipfile
 from contextlib import suppress
@@ -15,9 +16,10 @@ import pytest
 import torch
 
 import viz_transformer as vt
+from tests.support.fuzz import campaign
 from tests.support.fuzz.campaign import Door, try_some
 from tests.support.fuzz.doors import DOORS
-from tests.support.fuzz.values import Hostile
+from tests.support.fuzz.values import Hostile, HostileArray
 from tests.support.hand_made_traces import make_trace
 from tests.support.small_models import small_config
 from viz_transformer.checkpoint import CHECKSUMS, CONFIG, Checkpoint
@@ -38,6 +40,14 @@ def test_a_door_refuses_in_one_line(door: Door) -> None:
 def test_a_campaign_draws_the_same_input_again() -> None:
     door = DOORS[0]
     assert door.draw(Random("text/0/3"))[0] == door.draw(Random("text/0/3"))[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much memory an input took")
+def test_a_campaign_names_the_input_that_takes_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "MOST_BYTES", 50_000_000)
+    for n_bytes, failures in ((1, []), (10**8, ["0/0 bytes: 0.1 GB"])):
+        door = Door("bytes", lambda _, n=n_bytes: ("bytes", lambda: b"x" * n))
+        assert try_some(door, 0, range(1)).failed[campaign.LARGE] == failures
 
 
 def test_text_that_cannot_be_read_is_refused(translator: vt.Translator) -> None:
@@ -137,6 +147,8 @@ def test_a_trace_of_other_values_than_weights_and_words_is_refused() -> None:
         ({"encoder_attention": object()}, "an array of numbers is expected"),
         ({"encoder_attention": torch.zeros(1, 1, 2, 2, device="meta")}, "an array of numbers is expected"),
         ({"encoder_attention": np.broadcast_to(np.float32(1), (60_000, 60_000))}, "3,600,000,000 numbers"),
+        ({"encoder_attention": [np.ma.masked_array([[[1.0]]], mask=True)]}, "a masked array"),
+        ({"output_tokens": torch.ones(1).expand(10**9, 2)}, "output_tokens must be a sequence of strings"),
         ({"sinks": 5}, "sinks must be a sequence"),
         ({"heads": iter(int, 1)}, "does not number the heads"),
         # Named even where what was given cannot be shown.
@@ -147,6 +159,46 @@ def test_a_trace_of_other_values_than_weights_and_words_is_refused() -> None:
         shown = {} if "encoder_attention" in given else {"encoder_attention": np.ones((1, 1, 1, 1))}
         with pytest.raises(UserError, match=message):
             vt.ForwardTrace(**{"source_tokens": ["a"], **shown, **given})
+
+
+@pytest.mark.filterwarnings("ignore:.*(prototype|beta)")  # of nested and sparse tensors
+def test_weights_that_cannot_be_read_are_refused_before_they_are_copied() -> None:
+    eye, view, cache = np.eye(3)[None], np.broadcast_to, "blocks.{}.attn.hook_pattern"
+    for given, message, options in (
+        (view(1 / 3, (10**5, 10**5, 3, 3)), "90,000,000,000 numbers", {}),
+        (view(1 / 3, (1, 30_000, 30_000)), "900,000,000 numbers, and at most 67,108,864", {}),
+        (torch.full((1,), 1 / 3).expand(1, 30_000, 30_000), "900,000,000 numbers", {}),
+        ([view(1 / 3, (1, 10**5, 3, 3))] * 10**5, "90,000,000,000 numbers", {}),
+        ({"attentions": [view(1 / 3, (1, 10**5, 10**5, 3, 3))]}, "90,000,000,000 numbers", {}),
+        ({cache.format(99_999_999): eye}, "holds no attention weights", {}),
+        (eye + 0j, "complex numbers", {}),
+        ([torch.tensor(eye + 0j).conj()], "complex numbers", {}),
+        (eye.astype("M8[s]"), "an array of numbers is expected", {}),
+        ([torch.tensor(eye, device="meta")], "an array of numbers is expected", {}),
+        (torch.nested.nested_tensor([torch.eye(3)]), "cannot be read as attention weights", {}),
+        ([torch.eye(3).to_sparse_csr()], "an array of numbers is expected", {}),
+        ({"attentions": [[eye]]}, "cannot be read as attention weights", {}),
+        ({"attentions": eye}, "cannot be read as attention weights", {}),
+        *((HostileArray(ZeroDivisionError(), name), "attention weights", {}) for name in ("shape", "keys")),
+        *(([HostileArray(ZeroDivisionError(), name)], "expected", {}) for name in ("shape", "every")),
+        (eye, "batch_index='a'", {"batch_index": "a"}),
+        (eye, "layers=<Hostile instance", {"layers": Hostile(ValueError(), "every")}),
+        (eye, "words=", {"words": range(10**30)}),
+        (eye, "words=", {"words": HostileArray(ValueError(), "every")}),
+        (eye, "is not one that a trace holds", {"dtype": HostileArray(ValueError(), "every")}),
+    ):
+        with pytest.raises(UserError, match=message) as refused:
+            vt.capture(given, target_tokens=["a", "b", "c"], **options)
+        assert "\n" not in str(refused.value)
+    # What numpy can show of any of these is taken as it is.
+    for given in (
+        torch.tensor(-1j * eye).conj().imag,
+        eye[..., ::-1, ::-1],
+        (x for x in [eye]),
+        eye.astype(">f8"),
+    ):
+        trace = vt.capture(list(given), target_tokens=(word for word in "abc"))
+        assert trace.decoder_attention.tolist() == [eye.tolist()]
 
 
 def test_a_request_outside_the_schema_gets_one_answer() -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from viz_transformer._numbers import finite
 from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 
@@ -38,6 +39,8 @@ COLUMNS = Bound(4_096, "a picture has no more columns")
 HEADS_DRAWN = Bound(128, "more pictures of heads cannot be told apart")
 NEW_TOKENS = Bound(10_000, "every head has a weight for each two of them")
 DPI = Bound(1_200, "no printer has more dots per inch")
+#: Of what a head adds, and of the standard deviation of embeddings.
+FACTOR = Bound(1_000_000, "nothing else would count beside it")
 THREADS = Bound(1_024, "no machine has more processors to share")
 #: Held at once, such as the scores of all words after all hypotheses: a gibibyte of float32.
 NUMBERS = Bound(2**28, "they take a gibibyte")
@@ -62,6 +65,17 @@ def whole_number(name: str, value: Any, bound: Bound, least: int = 1) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise UserError(f"{name}={shown(value)} must be a whole number of at least {least}")
     at_most(name, value, bound)
+
+
+def real_number(name: str, value: Any, least: float, most: float) -> None:
+    """Refuse what is no finite number of a range.
+
+    Raises:
+        UserError: if it is not.
+    """
+    number = finite(value)
+    if number is None or not least <= number <= most:
+        raise UserError(f"{name}={shown(value)} must be a number from {least:g} to {most:,g}")
 
 
 def room_for(n_numbers: int, what: str) -> None:

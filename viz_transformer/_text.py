@@ -56,8 +56,9 @@ def given_texts(texts: Any, what: str = "the tokens") -> tuple[str, ...]:
     Raises:
         UserError: if it is no sequence of texts, or has no order, as a set has none.
     """
-    several = not isinstance(texts, str | bytes | Set)
     try:
+        # A tensor holds no text, and would make every row before it gives the first.
+        several = not (isinstance(texts, str | bytes | Set) or hasattr(texts, "detach"))
         found = tuple(islice(texts, _MOST_TEXTS + 1)) if several else None
     except Exception:  # an array of no axis, or a type that does anything
         found = None

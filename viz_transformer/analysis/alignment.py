@@ -40,7 +40,8 @@ def alignment_links(trace: ForwardTrace, layer: int, head: int) -> frozenset[Lin
     """
     weights = attention_of(trace, "cross")  # [layer, head, target, source]
     n_layers, n_heads = weights.shape[:2]
-    if not (0 <= layer < n_layers and 0 <= head < n_heads):
+    are_whole = all(isinstance(each, int | np.integer) and each is not True for each in (layer, head))
+    if not (are_whole and 0 <= layer < n_layers and 0 <= head < n_heads):
         raise UserError(
             f"there is no layer {layer}, head {head} in a trace of {n_layers} layers and "
             f"{n_heads} heads; both count from 0"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 from viz_transformer.trace import FloatArray, ForwardTrace, attention_of
 
@@ -28,9 +31,9 @@ def word_index(tokens: Sequence[str], word: int | str) -> int:
             return places[0]
         if places:
             raise UserError(f"{word!r} stands at positions {places}; give the one you mean")
-    elif 0 <= word < len(tokens):
+    elif isinstance(word, int | np.integer) and 0 <= word < len(tokens):
         return word
-    raise UserError(f"{word!r} is not in {' '.join(tokens)!r}; choose one of its words")
+    raise UserError(f"{shown(word)} is not in {' '.join(tokens)!r}; choose one of its words")
 
 
 def weights_between(trace: ForwardTrace, kind: str, query: int | str, key: int | str) -> FloatArray:

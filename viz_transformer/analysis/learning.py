@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from viz_transformer._text import shown
 from viz_transformer.analysis.measures import (
     Float64,
     attending,
@@ -61,9 +62,9 @@ def most_sharpened(trace: TrainingTrace, sentence: int, kind: str) -> tuple[int,
 
 
 def _shares(trace: TrainingTrace, moments: Sequence[Snapshot], sentence: int, kind: str) -> Float64:
-    if not 0 <= sentence < len(trace.sources):
+    if not isinstance(sentence, int | np.integer) or not 0 <= sentence < len(trace.sources):
         raise UserError(
-            f"sentence={sentence}, but the training was watched on {len(trace.sources)}; "
+            f"sentence={shown(sentence)}, but the training was watched on {len(trace.sources)}; "
             f"choose 0 to {len(trace.sources) - 1}"
         )
     # All heads of a moment at once: one by one, as of a long text, a small training took seconds.

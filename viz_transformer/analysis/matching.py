@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_transformer._bounds import LAYERS, whole_number
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, ForwardTrace, attention_of
 from viz_transformer.trace.arrays import hand_over
@@ -24,7 +25,12 @@ def layers_at_same_depth(n_layers: int, n_other: int) -> list[int]:
     Args:
         n_layers: how many layers the model has.
         n_other: how many the other one has.
+
+    Raises:
+        UserError: if a model has no layer, or more than any has.
     """
+    whole_number("n_layers", n_layers, LAYERS)
+    whole_number("n_other", n_other, LAYERS)
     return [(2 * layer + 1) * n_other // (2 * n_layers) for layer in range(n_layers)]
 
 

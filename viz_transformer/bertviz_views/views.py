@@ -12,6 +12,7 @@ from pathlib import Path
 
 from viz_transformer._files import atomic_write
 from viz_transformer._html import source_hash
+from viz_transformer._text import shown
 from viz_transformer.bertviz_views import page
 from viz_transformer.bertviz_views.drawings import Drawing, drawings_of
 from viz_transformer.bertviz_views.scripts import read_script
@@ -165,7 +166,7 @@ def _view(
     megabytes = (page.fixed_bytes(script) + sum(each.n_bytes for each in drawings)) / 1e6
     if not megabytes <= max_megabytes:
         raise UserError(
-            f"{name} would be a page of {megabytes:.0f} MB, over max_megabytes={max_megabytes:g}; "
+            f"{name} would be a page of {megabytes:.0f} MB, over max_megabytes={shown(max_megabytes)}; "
             f"show less of it, as in layers=[0, 1], heads=[0, 1] or kind={drawings[0].kinds[0]!r}, "
             f"or allow it with max_megabytes={math.ceil(megabytes)}"
         )

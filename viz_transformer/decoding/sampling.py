@@ -201,7 +201,7 @@ def kept_probabilities(
     rank = torch.arange(values.shape[-1], device=values.device)
     left = torch.ones_like(values, dtype=torch.bool)
     if top_k is not None:
-        left &= rank < top_k
+        left &= rank < min(top_k, len(rank))  # torch takes no number of more than 64 bits
         values = values * left / (values * left).sum(-1, keepdim=True)
     if top_p is not None and top_p < 1:  # at 1 all stay, though rounded sums may reach it early
         # A word stays while those before it have not reached top_p: the one that does, stays too.

@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from viz_transformer._bounds import SEED, STEPS, whole_number
 from viz_transformer.config import ModelConfig
 from viz_transformer.model import Interventions, TracedDecoderOnly
 from viz_transformer.model.threads import threads_for
@@ -69,7 +70,12 @@ def measure_causal_leak(causal_mask: bool, *, n_steps: int = 200, seed: int = 0)
         causal_mask: whether it has its mask, in training and in generation.
         n_steps: optimiser steps.
         seed: of the weights and of the words.
+
+    Raises:
+        UserError: if a number is out of range.
     """
+    whole_number("n_steps", n_steps, STEPS, least=0)
+    whole_number("seed", seed, SEED, least=0)
     changes = Interventions(causal_mask=causal_mask)
     with torch.random.fork_rng(devices=[]), threads_for(_MODEL):
         torch.manual_seed(seed)

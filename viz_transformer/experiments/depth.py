@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import nn
 
+from viz_transformer._bounds import SEED, whole_number
 from viz_transformer.config import ModelConfig, Norm, TrainConfig
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.batches import batches
@@ -79,6 +80,7 @@ def gradients_by_depth(
     Source: Xiong et al. 2020, section 3, for post- and pre-norm; Liu et al. 2020, "Understanding
     the Difficulty of Training Transformers", for the decoder, whose gradients vanish first.
     """
+    whole_number("seed", seed, SEED, least=0)
     config = deep_model(n_layers, "post" if norm == "none" else norm)
     vocabulary = vocabulary_of(SIX_PAIRS)
     batch = next(batches(SIX_PAIRS, vocabulary, len(SIX_PAIRS), seed=0))

@@ -10,6 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from viz_transformer._bounds import FACTOR, SEED, at_most, whole_number
+from viz_transformer._numbers import finite
+from viz_transformer._text import shown
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.batches import as_text, pad
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
@@ -71,8 +74,9 @@ class UntrainedModel:
                 those that this package starts with.
 
         Raises:
-            UserError: if the matrices are neither.
+            UserError: if the matrices are neither, or the seed is no number that a generator takes.
         """
+        whole_number("seed", seed, SEED, least=0)
         if matrices not in ("torch", "xavier"):
             raise UserError(f"matrices={matrices!r} is unknown; choose 'torch' or 'xavier'")
         self.vocabulary = vocabulary_of(SIX_PAIRS)
@@ -98,8 +102,9 @@ class UntrainedModel:
         Raises:
             UserError: if it is not above 0.
         """
-        if not std > 0:
-            raise UserError(f"std={std!r} must be above 0")
+        if not finite(std) or not std > 0:
+            raise UserError(f"std={shown(std)} must be a number above 0")
+        at_most("std", std, FACTOR)
         read, wanted = torch.from_numpy(self.read), torch.from_numpy(self.wanted)
         with torch.no_grad():
             self._model.source_embedding.weight.copy_(self._drawn * std)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from viz_transformer._files import atomic_write, text_beside
 from viz_transformer._html import policy_element, script_json, source_hash
+from viz_transformer._text import shown
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.page_parts import PageParts
@@ -158,10 +159,10 @@ def check_size(
         UserError: if it is.
     """
     megabytes = n_bytes / 1e6
-    if megabytes > max_megabytes:
+    if not megabytes <= max_megabytes:  # NaN is no size either
         smaller = offer()
         less = f"give {smaller}" if smaller else "show less"
         raise UserError(
-            f"{os.fspath(path)!r} would take {megabytes:.1f} MB, more than the {max_megabytes:g} "
+            f"{os.fspath(path)!r} would take {megabytes:.1f} MB, more than the {shown(max_megabytes)} "
             f"MB that are allowed; {less}, or allow it with max_megabytes={megabytes + 1:.0f}"
         )

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from viz_transformer._bounds import fits_memory
+from viz_transformer._bounds import SIZE, fits_memory, whole_number
 from viz_transformer.errors import UserError
 
 
@@ -45,7 +45,11 @@ def causal_mask(
 
     Returns:
         bool [1, 1, length, length], True on the diagonal and below it.
+
+    Raises:
+        UserError: if it is no length, or this machine has no room for such a mask.
     """
+    whole_number("length", length, SIZE, least=0)
     if device is None and torch.get_default_device().type == "cpu":
         fits_memory(2 * length**2, f"a mask over {length:,} positions")
     return torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()

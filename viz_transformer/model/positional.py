@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from viz_transformer._bounds import fits_memory
+from viz_transformer._bounds import SIZE, fits_memory, whole_number
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 
@@ -48,6 +48,8 @@ def sinusoidal_encoding(
 
 def _angles(length: int, width: int, start: int = 0) -> Float[Tensor, "{length} pair"]:
     """Return position / 10000^(2i / width): how far each position turns each pair of numbers."""
+    whole_number("length", length, SIZE, least=0)
+    whole_number("width", width, SIZE)
     if width % 2:
         raise UserError(
             f"a width of {width} is odd, and each angle belongs to a pair of numbers; use {width + 1}"

@@ -6,6 +6,7 @@ import ast
 import functools
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
@@ -43,15 +44,17 @@ def checking_arguments(plot: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
     @functools.wraps(plot)
     def checked(*args: Given.args, **named: Given.kwargs) -> Drawn:
         try:
-            given = signature.bind(*args, **named).arguments
+            bound = signature.bind(*args, **named)
         except TypeError:  # an argument is missing, or there is no such argument, as Python says best
             return plot(*args, **named)
+        given = bound.arguments
         for name, value in given.items():
+            given[name] = value = _of_python(value)
             wanted = signature.parameters[name].annotation  # a string
             if not _fits(value, ast.parse(wanted, mode="eval").body):
                 what = _WHAT.get(wanted.removesuffix(" | None"), f"what its type says: {wanted}")
                 raise UserError(f"{name}={shown(value)}; give {what}")
-        return plot(*args, **named)
+        return plot(*bound.args, **bound.kwargs)
 
     return checked
 
@@ -102,7 +105,8 @@ def _is_truth(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     number = _of_python(value)
-    return isinstance(number, int | float) and not isinstance(number, bool)
+    is_real = isinstance(number, int | float) and not isinstance(number, bool)
+    return is_real and not (isinstance(number, int) and abs(number) > sys.float_info.max)
 
 
 def _of_python(value: Any) -> Any:

@@ -36,13 +36,13 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
         dpi: dots per inch of a PNG.
 
     Raises:
-        UserError: if the ending is none of the three, or `dpi` is not from 1 to 1,200.
+        UserError: if the ending is none of the three, or `dpi` is not from 10 to 1,200.
         FileError: if the file cannot be written.
     """
     path = given_path(path)
     if path.suffix.lower() not in FORMATS:
         raise UserError(f"{str(path)!r} must end in one of {', '.join(FORMATS)}")
-    whole_number("dpi", dpi, DPI)
+    whole_number("dpi", dpi, DPI, least=10)  # a letter of less than a dot cannot be drawn
     text = getattr(figure, "alt_text", None)
     named = _DESCRIPTION[path.suffix.lower()]
     with atomic_write(path) as part, text_kept(figure):

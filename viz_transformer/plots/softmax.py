@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer._bounds import SIZE, real_number, whole_number
 from viz_transformer._numbers import short_number
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
@@ -147,7 +148,9 @@ def describe_drawn_scores(scores: ArrayLike, d_k: int, *, power: float = 0.0) ->
 
 def _divided(scores: ArrayLike, d_k: int, power: float) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the scores divided by a power of d_k, and the softmax of each row, both [query, key]."""
-    every = np.asarray(scores, dtype=float) / d_k**power
+    whole_number("d_k", d_k, SIZE)
+    real_number("power", power, 0, 1)
+    every = np.asarray(scores, dtype=float) / float(d_k) ** power
     parts = np.exp(every - every.max(-1, keepdims=True))
     return every, parts / parts.sum(-1, keepdims=True)
 

@@ -20,6 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from viz_transformer._bounds import SIZE, fits_memory, whole_number
 from viz_transformer._files import atomic_write, bundled, given_path
 from viz_transformer.config import TrainConfig
 from viz_transformer.errors import FileError, UserError
@@ -66,8 +67,14 @@ class AttentionOnly(nn.Module):
             n_tokens: different tokens that it reads and writes; those of `SYLLABLES`, if nothing is said.
             d_model: width of the vectors.
             n_heads: heads of each layer; d_model is a multiple of it.
+
+        Raises:
+            UserError: if a number is out of range, or this machine has no room for so many weights.
         """
         super().__init__()
+        whole_number("n_tokens", n_tokens, SIZE)
+        whole_number("d_model", d_model, SIZE)
+        fits_memory(4 * d_model * (2 * n_tokens + 8 * d_model), f"a model of width {d_model:,}")
         self.max_length = 64
         self.embedding = nn.Embedding(n_tokens, d_model)
         nn.init.normal_(self.embedding.weight, std=d_model**-0.5)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from viz_transformer._bounds import MOMENTS, STEPS, at_most
+from viz_transformer._text import shown
 from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.batches import as_text
 from viz_transformer.corpus.files import TextPair
@@ -46,9 +47,10 @@ def moments_for(n_steps: int, n_moments: int = 24) -> tuple[int, ...]:
     Raises:
         UserError: if there is no step, or fewer than two moments are wanted.
     """
-    if n_steps < 1 or n_moments < 2:
+    are_whole = isinstance(n_steps, int) and isinstance(n_moments, int)
+    if not are_whole or n_steps < 1 or n_moments < 2:
         raise UserError(
-            f"n_steps={n_steps} and n_moments={n_moments}; give at least 1 step, and at "
+            f"n_steps={shown(n_steps)} and n_moments={shown(n_moments)}; give at least 1 step, and at "
             "least 2 moments: the beginning and the end"
         )
     at_most("n_steps", n_steps, STEPS)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._bounds import TOKENS
 from viz_transformer._text import described
 from viz_transformer.errors import UserError
 
 #: 4 GiB as float32. Views of an array can have more elements than any memory, and are not copied.
 MOST_ELEMENTS = 2**30
+#: 256 MiB as float32. A view that repeats what it holds takes no memory before it is copied.
+_MOST_REPEATED = 2**26
 #: No array of a trace has so many axes.
 _MOST_NESTED = 10
 #: What numpy takes, apart from what has a shape.
@@ -29,17 +33,13 @@ def given_array(value: Any, name: str) -> NDArray[Any]:
     quantised) becomes float32.
 
     Raises:
-        UserError: if it holds something else, more than 2^30 numbers, or entries that are masked.
+        UserError: if it holds something else, more than 2^30 numbers, 2^26 where a view repeats them, or
+            entries that are masked.
     """
-    if not _may_be_array(value):
-        raise _no_numbers(value, name)
     try:
-        size = math.prod(getattr(value, "shape", ()))
-        if size > MOST_ELEMENTS:
-            raise UserError(
-                f"{name} has shape {list(value.shape)}, {size:,} numbers, and at most {MOST_ELEMENTS:,} are "
-                "shown; give fewer layers, heads or tokens"
-            )
+        if not _may_be_array(value):
+            raise _no_numbers(value, name)
+        check_size(name, getattr(value, "shape", ()), MOST_ELEMENTS)
         if hasattr(value, "detach"):
             value = _of_tensor(value.detach().cpu())
         array = np.asarray(value)
@@ -51,9 +51,32 @@ def given_array(value: Any, name: str) -> NDArray[Any]:
         raise UserError(f"{name} holds complex numbers; give their sizes, abs(weights), or weights.real")
     if array.dtype.kind not in "biuf":
         raise _no_numbers(value, name)
-    if np.ma.is_masked(value):
+    span = sum((n - 1) * abs(stride) for n, stride in zip(array.shape, array.strides, strict=True))
+    if span + array.itemsize < array.nbytes:
+        check_size(name, array.shape, _MOST_REPEATED)
+    if _is_masked(value):
         raise UserError(f"{name} is a masked array; say what its hidden entries are: array.filled(0)")
     return array
+
+
+def check_size(name: str, shape: Sequence[int], most: int = MOST_ELEMENTS) -> None:
+    """Refuse an array of too many numbers.
+
+    Raises:
+        UserError: if it has more than `most`.
+    """
+    if (size := math.prod(shape)) > most:
+        raise UserError(
+            f"{name} has shape {list(shape)}, {size:,} numbers, and at most {most:,} are "
+            "shown; give fewer layers, heads or tokens"
+        )
+
+
+def _is_masked(value: Any) -> bool:
+    """Tell whether an array has masked entries, or one of several in a list, where numpy forgets them."""
+    if isinstance(value, list | tuple) and value and not isinstance(value[0], int | float):
+        return any(map(_is_masked, value))
+    return bool(np.ma.is_masked(value))
 
 
 def _of_tensor(tensor: Any) -> NDArray[Any]:
@@ -61,7 +84,7 @@ def _of_tensor(tensor: Any) -> NDArray[Any]:
     if tensor.is_quantized:
         tensor = tensor.dequantize()
     has_type = not tensor.is_floating_point() or hasattr(np, str(tensor.dtype).removeprefix("torch."))
-    return (tensor if has_type else tensor.float()).resolve_neg().numpy()
+    return (tensor if has_type else tensor.float()).resolve_conj().resolve_neg().numpy()
 
 
 def _may_be_array(value: Any) -> bool:
@@ -90,10 +113,17 @@ def never_changes(array: NDArray[Any]) -> bool:
 
 
 def given_sequence(value: Any) -> tuple[Any, ...]:
-    """Return the items of a list, a tuple, a range or an array; of anything else none."""
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        return tuple(value.tolist())
-    return tuple(value) if isinstance(value, list | tuple | range) else ()
+    """Return the items of a list, a tuple, a range, an array or a tensor; of anything else none.
+
+    Of more than any sentence has tokens, such as a range without end, the first are returned.
+    """
+    first = slice(TOKENS.most + 1)
+    try:
+        if getattr(value, "ndim", None) == 1:
+            value = value[first].tolist()
+    except Exception:  # a type may do anything when it is to be a list
+        return ()
+    return tuple(value[first]) if isinstance(value, list | tuple | range) else ()
 
 
 def _no_numbers(value: Any, name: str) -> UserError:

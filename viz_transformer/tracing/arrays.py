@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.trace.arrays import given_array
@@ -15,6 +18,10 @@ from viz_transformer.tracing.joined_steps import are_steps, join_steps
 from viz_transformer.tracing.labels import Labels, TokenLabels
 from viz_transformer.tracing.named_weights import layers_of_cache, layers_of_output, layers_of_text
 from viz_transformer.tracing.selection import as_array
+
+#: A cache of TransformerLens has a few dozen names for each layer.
+_MOST_NAMES = 100_000
+_GIVE = "give a model with its input, or arrays [layer, head, query, key] with tokens=[...]"
 
 
 def attention_of_arrays(weights: Any, labels: Labels, batch_index: int | None) -> RawAttention:
@@ -31,11 +38,24 @@ def attention_of_arrays(weights: Any, labels: Labels, batch_index: int | None) -
     Raises:
         UserError: if `weights` is none of these.
     """
+    try:
+        return _sorted(weights, labels, batch_index)
+    except UserError:
+        raise
+    except Exception as error:  # a type may do anything when it is read, and lists may hold anything
+        raise UserError(
+            f"this {type(weights).__name__} cannot be read as attention weights ({shown(error)}); {_GIVE}"
+        ) from error
+
+
+def _sorted(weights: Any, labels: Labels, batch_index: int | None) -> RawAttention:
     if hasattr(weights, "keys"):
-        layers = layers_of_cache(weights) or layers_of_output(weights)
+        named = {name: weights[name] for name in islice(weights.keys(), _MOST_NAMES)}
+        layers = layers_of_cache(named) or layers_of_output(named)
+        layers = {kind: _as_read(of_kind) for kind, of_kind in layers.items()}
         _check_no_bands(layers)
         if any(map(are_steps, layers.values())):
-            layers, batch_index = layers_of_text(weights, batch_index), None
+            layers, batch_index = layers_of_text(named, batch_index), None
         if not any(map(len, layers.values())):
             raise UserError(
                 f"nothing was captured: this {type(weights).__name__} holds no attention weights; give the "
@@ -92,7 +112,18 @@ def _n_positions(layers: Sequence[Any]) -> tuple[int, int]:
 
 def _is_kept(layer: Any) -> bool:
     """Whether a layer is taken as it is: none, or a tensor, of which only what is kept is moved."""
-    return layer is None or hasattr(layer, "detach")
+    if layer is None:
+        return True
+    torch = sys.modules.get("torch")
+    is_tensor = torch is not None and isinstance(layer, torch.Tensor)
+    return is_tensor and str(layer.layout) == "torch.strided" and not layer.is_nested
+
+
+def _as_read(value: Any) -> Any:
+    """Return layers, or steps of layers, in tuples."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_as_read, value))
+    return value if _is_kept(value) else given_array(value, "a layer")
 
 
 def _as_layers(weights: Any, kind: str) -> list[Any]:
@@ -108,8 +139,7 @@ def _as_layers(weights: Any, kind: str) -> list[Any]:
         return list(join_steps(weights, kind))
     if not hasattr(weights, "shape"):
         raise UserError(
-            f"a {type(weights).__name__} is neither a torch module nor attention weights; give a "
-            "model with its input, or arrays [layer, head, query, key] with tokens=[...]"
+            f"a {type(weights).__name__} is neither a torch module nor attention weights; {_GIVE}"
         )
     array = as_array(weights)
     return [array] if array.ndim < 4 else list(array)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, Patches
-from viz_transformer.trace.arrays import given_sequence, hand_over
+from viz_transformer.trace.arrays import check_size, given_sequence, hand_over
 from viz_transformer.trace.kinds import Kind
 from viz_transformer.tracing.labels import Labels, TokenLabels
 from viz_transformer.tracing.selection import TOLERANCE, Selection, as_array, sentence_index
@@ -210,6 +210,7 @@ def _select(
         batch = _as_batch(layers[i])  # [batch, head, query, key]
         sentence = batch[sentence_index(len(batch), raw.batch_index)]  # [head, query, key]
         taken = sentence if raw.is_selected else selection.take(sentence, number)
+        check_size("the attention", (len(numbers), *taken.shape))
         kept.append(as_array(taken, selection.dtype))
         if isinstance(layers, list):
             layers[i] = None
@@ -437,7 +438,7 @@ def _words_of_kept(words: Sequence[int | None], labels: TokenLabels) -> tuple[in
     Raises:
         UserError: if there is not one for each token.
     """
-    given = given_sequence(words.tolist() if hasattr(words, "tolist") else words)
+    given = given_sequence(words)
     if labels.kept is not None and len(given) == len(labels.kept) != len(labels.tokens):
         given = tuple(given[i] for i in np.flatnonzero(labels.kept))
     numbers = [each for each in given if each is not None]

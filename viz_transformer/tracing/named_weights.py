@@ -17,9 +17,10 @@ OUTPUT_KINDS = {
     "decoder_attentions": "decoder",
     "cross_attentions": "cross",
 }
-#: The hook points of attention weights: those of a HookedTransformer, then of a TransformerBridge.
+#: The hook points of attention weights: those of a HookedTransformer, then of a TransformerBridge. No model
+#: has more layers than three digits count (`_bounds.LAYERS`).
 _PATTERN = re.compile(
-    r"(blocks|encoder|decoder|encoder_blocks|decoder_blocks)\.(\d+)\.(attn|self_attn|cross_attn)\.hook_pattern"
+    r"(blocks|encoder|decoder|encoder_blocks|decoder_blocks)\.(\d{1,3})\.(attn|self_attn|cross_attn)\.hook_pattern"
 )
 _STACKS = {
     "blocks": "self",

@@ -84,7 +84,7 @@ def parse_selection(layers: Any, heads: Any, dtype: Any, run: Any, group: Any, n
         UserError: if a number is not whole or is below 0, `dtype` is not one that a trace holds, or
             `normalised` is neither True nor False.
     """
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", shown(dtype))
+    name = dtype if isinstance(dtype, str) else dtype.__name__ if isinstance(dtype, type) else shown(dtype)
     name = name.removeprefix("torch.")
     if name not in _DTYPES:
         raise UserError(f"dtype={shown(dtype)} is not one that a trace holds; choose 'float32' or 'float16'")
@@ -100,8 +100,10 @@ def parse_selection(layers: Any, heads: Any, dtype: Any, run: Any, group: Any, n
 def _numbers(name: str, given: Any) -> tuple[int, ...] | None:
     if given is None:
         return None
-    several = np.iterable(given) and not isinstance(given, str)
-    numbers: Sequence[Any] = list(islice(given, LAYERS.most + 1)) if several else ()
+    try:
+        numbers: Sequence[Any] = [] if isinstance(given, str) else list(islice(given, LAYERS.most + 1))
+    except Exception:  # it cannot be counted, or does anything when it is
+        numbers = []
     whole = all(isinstance(each, int | np.integer) and not isinstance(each, bool) for each in numbers)
     if not 0 < len(numbers) <= LAYERS.most or not whole or min(numbers) < 0:
         raise UserError(
@@ -123,9 +125,10 @@ def sentence_index(n_sentences: int, batch_index: int | None) -> int:
             f"say which: batch_index=0 to {n_sentences - 1}"
         )
     index = 0 if batch_index is None else batch_index
-    if not 0 <= index < n_sentences:
+    if not isinstance(index, int | np.integer) or isinstance(index, bool) or not 0 <= index < n_sentences:
         raise UserError(
-            f"batch_index={index}, but the batch has {n_sentences} sentences; choose 0 to {n_sentences - 1}"
+            f"batch_index={shown(index)}, but the batch has {n_sentences} sentences; "
+            f"choose 0 to {n_sentences - 1}"
         )
     return index
 

@@ -32,7 +32,8 @@ def unwrap(model: Any) -> tuple[Any, Any]:
         UserError: if the wrapper has no weights yet, or changes what the model computes.
     """
     if not _is_envoy(model):
-        return getattr(model, "_orig_mod", model), None  # what torch.compile wraps computes the same
+        # What torch.compile wraps computes the same. What is no module may do anything when it is asked.
+        return getattr(model, "_orig_mod", model) if is_module(model) else model, None
     inside, name = model._module, type(model).__name__
     if any(parameter.is_meta for parameter in inside.parameters()):
         raise UserError(
@@ -72,7 +73,7 @@ def hooked_encoding(model: Any, text: str, named: Mapping[str, Any]) -> dict[str
 
 def _is_envoy(model: Any) -> bool:
     """Return whether a model is nnsight's: each of its wrappers is an Envoy."""
-    return is_module(getattr(model, "_module", None)) and any(
+    return any(
         each.__name__ == "Envoy" and each.__module__.partition(".")[0] == "nnsight"
         for each in type(model).__mro__
-    )
+    ) and is_module(getattr(model, "_module", None))

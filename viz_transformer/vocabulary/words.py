@@ -6,6 +6,7 @@ import difflib
 import json
 from collections.abc import Iterable, Sequence
 
+from viz_transformer._bounds import TOKENS, whole_number
 from viz_transformer._text import given_text, join_tokens, quoted
 from viz_transformer.errors import UserError
 from viz_transformer.vocabulary.spelling import MARKS, Spellings, fold, split_sentences, split_text
@@ -193,6 +194,7 @@ class Vocabulary(Tokeniser):
 
         Case and accents do not count, and only the first letters of a very long word.
         """
+        whole_number("n", n, TOKENS)
         typed = fold(given_text(word, "the word"))[:_MOST_LETTERS]
         similarity = {known: _similarity(typed, fold(known)) for known in self._words[side] - MARKS}
         nearest = sorted(similarity, key=lambda known: (-similarity[known], known))[:n]

@@ -36,8 +36,8 @@ def main() -> int:
         return bool(total.failures)
     rows = [
         f"Seed {options.seed}. {machine()}",
-        f"| door | inputs | refused in one line | {' | '.join(FAILURES)} |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+        f"| door | inputs | refused in one line | {' | '.join(FAILURES)} | most memory |",
+        f"|---|{'--:|' * (len(FAILURES) + 3)}",
     ]
     start = time.monotonic()
     for door, count in run(doors, options.n, options.seed):
@@ -54,7 +54,8 @@ def main() -> int:
 
 def _row(name: str, count: Count) -> str:
     numbers = (count.inputs, count.refused, *map(len, count.failed.values()))
-    return f"| {name} | " + " | ".join(f"{number:,}" for number in numbers) + " |"
+    cells = (name, *(f"{number:,}" for number in numbers), f"{count.most_bytes / 1e6:,.0f} MB")
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -77,6 +77,7 @@ _FLAGS = (
 _WORDS = (
     *TEXTS,
     *("1", "0", "-1", "nan", "x.html", "/dev/null", "/proc/1/mem", ".", "..", "missing.ipynb", "en-es"),
+    *("1e30", "9" * 30, "10000000000", "inf"),
 )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
+import resource
 import signal
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -24,15 +26,19 @@ from viz_transformer.errors import UserError
 #: An input that takes more seconds of the processor is a hang, however busy the machine is, and so is
 #: one that has not ended after the second number of seconds.
 HANG_S, GIVEN_UP_S = 5.0, 120.0
+#: An input that takes more bytes fails. A process that would hold more than the second gets no more.
+MOST_BYTES, _HELD_BYTES = 2 * 10**9, 5 * 10**9
 #: The most letters of an error: one line that can be read.
 _MOST_LETTERS = 1_200
 #: Inputs that a process tries at a time, and how often before a new one takes its place.
 _PART, _PARTS_EACH = 50, 20
 #: How an input can fail.
-FAILURES = RAW, HANG, HALF_WRITTEN, CHANGED = (
+FAILURES = RAW, HANG, HALF_WRITTEN, CHANGED, LARGE = (
     *("raw exceptions", "over 5 s", "half-written files"),
-    "silently changed values",
+    *("silently changed values", "over 2 GB"),
 )
+#: Where Linux says how much memory a process held at most, and where it begins to count again.
+_STATUS, _COUNT_AGAIN = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 #: One input in a few words, and a call that gives it to its door.
 Drawn = tuple[str, Callable[[], Any]]
@@ -55,16 +61,22 @@ class Door:
 
 @dataclass
 class Count:
-    """What became of a door's inputs; each failure with the seed that makes it again."""
+    """What became of a door's inputs; each failure with the seed that makes it again.
+
+    Attributes:
+        most_bytes: the most memory that an input took, beside what its process held before.
+    """
 
     inputs: int = 0
     refused: int = 0
+    most_bytes: int = 0
     failed: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in FAILURES})
 
     def add(self, other: Count) -> None:
         """Add what became of other inputs."""
         self.inputs += other.inputs
         self.refused += other.refused
+        self.most_bytes = max(self.most_bytes, other.most_bytes)
         for kind, failures in other.failed.items():
             self.failed[kind] += failures
 
@@ -107,8 +119,9 @@ def run(doors: Iterable[Door], n: int, seed: int) -> Iterator[tuple[Door, Count]
 
 
 def quietly() -> None:
-    """Show no warnings and compute on one thread in this process."""
+    """Show no warnings, compute on one thread, and take no memory that others need, in this process."""
     warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_DATA, (_HELD_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     torch.set_num_threads(1)
 
 
@@ -126,6 +139,8 @@ def try_one(door: Door, seed: str, count: Count) -> None:
     with TemporaryDirectory(prefix="vt-fuzz-", ignore_cleanup_errors=True) as folder, chdir(folder):
         what, call = door.draw(Random(f"{door.name}/{seed}"))
         start = _worked_s()
+        _held_bytes()
+        before = _held_bytes()
         try:
             with _time_limit():
                 call()
@@ -143,6 +158,10 @@ def try_one(door: Door, seed: str, count: Count) -> None:
             found[RAW] = f"{type(error).__name__}: {str(error)[:200]!r}"
         if (taken := _worked_s() - start) > HANG_S:
             found[HANG] = f"{taken:.0f} s"
+        taken_bytes = _held_bytes() - before
+        count.most_bytes = max(count.most_bytes, taken_bytes)
+        if taken_bytes > MOST_BYTES:
+            found[LARGE] = f"{taken_bytes / 1e9:.1f} GB"
         if left := [each.name for each in Path(folder).rglob("*") if each.name.endswith((".part", ".old"))]:
             found[HALF_WRITTEN] = f"left {left}"
     count.inputs += 1
@@ -153,6 +172,15 @@ def try_one(door: Door, seed: str, count: Count) -> None:
 def _worked_s() -> float:
     """Return the seconds of the processor of this process and of those that it waited for."""
     return sum(os.times()[:4])
+
+
+def _held_bytes() -> int:
+    """Return the most memory that this process held since this was called before; 0 where nobody counts."""
+    if not _COUNT_AGAIN.exists():
+        return 0
+    (most,) = re.findall(r"VmHWM:\s+(\d+) kB", _STATUS.read_text(encoding="utf-8"))
+    _COUNT_AGAIN.write_text("5", encoding="utf-8")
+    return 1024 * int(most)
 
 
 @contextmanager

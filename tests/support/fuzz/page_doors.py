@@ -1,13 +1,14 @@
-"""What a page asks a view."""
+"""What a page asks a view, and what it says that the viewer chose."""
 
 from __future__ import annotations
 
+import reprlib
 from functools import cache
 from random import Random
 from typing import Any
 
 from tests.support.fuzz.campaign import Drawn
-from tests.support.fuzz.values import mutated
+from tests.support.fuzz.values import json_value, mutated
 from tests.support.ui_views import EVERY_VIEW
 from viz_transformer.widgets.base.view import View
 
@@ -41,6 +42,21 @@ def message(rng: Random) -> Drawn:
     if rng.random() < 0.1:
         content = mutated(rng, content)
     return f"{name} {str(content)[:300]!r}", lambda: _send(_view(name), content)
+
+
+def state(rng: Random) -> Drawn:
+    """Draw what a page says that the viewer chose, which is taken or refused, and describe what is shown."""
+    name = rng.choice(list(EVERY_VIEW))
+    view = EVERY_VIEW[name]()
+    shown = view.trait_names(content=True)
+    trait = rng.choice([key for key in view.keys if not key.startswith("_") and key not in shown])
+    value = rng.choice([lambda: json_value(rng), lambda: mutated(rng, view.get_state(trait)[trait])])()
+
+    def call() -> None:
+        view.set_state({trait: value})
+        view.alt_text()
+
+    return f"{name}.{trait}={reprlib.repr(value)}", call
 
 
 def _send(view: View, content: Any) -> None:

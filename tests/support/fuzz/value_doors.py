@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from functools import cache
 from random import Random
@@ -71,7 +72,7 @@ def text(rng: Random) -> Drawn:
     value = rng.choice(
         [*[lambda: rng.choice(TEXTS)] * 4, *[lambda: json_value(rng), lambda: any_value(rng)] * 3]
     )()
-    return f"{name}({_shown(value)})", lambda: _text_functions()[name](value)
+    return f"{name}({shown(value)})", lambda: _text_functions()[name](value)
 
 
 @cache
@@ -88,8 +89,8 @@ def constructor(rng: Random) -> Drawn:
     changed = rng.sample(sorted(fields), k=min(len(fields), rng.choice([1, 1, 2])))
     for name in changed:
         fields[name] = _value_for(rng, fields[name])
-    shown = ", ".join(f"{name}={_shown(fields[name])}" for name in changed)
-    return f"{type(record).__name__}({shown})", lambda: look_at(_whole(type(record)(**fields)))
+    told = ", ".join(f"{name}={shown(fields[name])}" for name in changed)
+    return f"{type(record).__name__}({told})", lambda: look_at(_whole(type(record)(**fields)))
 
 
 def _value_for(rng: Random, value: Any) -> Any:
@@ -139,8 +140,9 @@ def look_at(record: Any) -> None:
     view.alt_text()
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return a value in a few words, also a hostile one."""
     try:
-        return f"{type(value).__name__} {str(value)[:50]!r}"
-    except BaseException:  # a hostile one
+        return f"{type(value).__name__} {reprlib.repr(value)[:50]}"
+    except BaseException:
         return type(value).__name__

@@ -20,6 +20,9 @@ TEXTS = (
 )
 NUMBERS = (0, 1, -1, 2, 7, 10**6, 2**31, 2**63, 10**30, -(10**12), 0.5, -0.5, 1e-300, 1e308)
 _DTYPES = (torch.bfloat16, torch.float16, torch.int8, torch.complex64)
+#: Shapes that no memory holds, that hardly one does, and that most do.
+_LARGE = ((10**5, 10**5, 3, 3), (60_000, 60_000), (2, 8, 15_000, 15_000), (1, 30_000, 30_000))
+_LARGE += ((10**4, 10**4, 3, 3), (10**7, 2, 3, 3), (1, 1, 8_000, 8_000))
 SPECIAL = (None, True, False, math.nan, math.inf, -math.inf)
 
 
@@ -28,6 +31,10 @@ class Hostile:
 
     def __init__(self, error: BaseException, method: str) -> None:
         self._error, self._method = error, method
+
+
+class HostileArray(Hostile):
+    """A hostile object that has what an array has."""
 
 
 #: What each of its methods returns where it does not raise.
@@ -57,6 +64,17 @@ def _method(name: str, otherwise: Callable[[], Any]) -> Callable[..., Any]:
 
 for _name, _otherwise in _OTHERWISE.items():
     setattr(Hostile, _name, _method(_name, _otherwise))
+
+for _name, _otherwise in {
+    "shape": lambda: (1, 1, 3, 3),
+    "ndim": lambda: 4,
+    "dtype": lambda: np.dtype("f4"),
+    "keys": lambda: itertools.cycle(["attentions"]),
+    "detach": lambda: HostileArray(ValueError("no"), "every"),
+    "tolist": lambda: [0, 1, 2],
+}.items():
+    setattr(HostileArray, _name, property(_method(_name, _otherwise)))
+    _OTHERWISE[_name] = _otherwise
 
 _METHODS = (*_OTHERWISE, "every")
 _ERRORS = (ValueError("no"), StopIteration(), RecursionError(), KeyError("k"))
@@ -88,14 +106,16 @@ def array_value(rng: Random) -> Any:
     makers: list[Callable[[], Any]] = [
         lambda: np.zeros(shape, rng.choice(["f4", "f8", "f2", "i8", "u1", "?", "c8", "O", "U3", "M8[s]"])),
         lambda: np.full(shape, rng.choice([math.nan, math.inf, -1e38, 1e300])),
-        lambda: np.broadcast_to(np.float32(0.1), rng.choice([(60_000, 60_000), (2, 8, 15_000, 15_000)])),
+        lambda: np.broadcast_to(np.float32(0.1), rng.choice(_LARGE)),
+        lambda: [np.broadcast_to(1 / 3, (1, 2, 3, 3))] * rng.choice([3, 10**5]),
         lambda: np.zeros(3, dtype=[("a", "f4"), ("b", "i4")]),
         lambda: np.ma.masked_array(np.ones(3), mask=[0, 1, 0]),
         lambda: torch.zeros(shape, requires_grad=True),
         lambda: torch.zeros(shape, dtype=rng.choice(_DTYPES)),
         lambda: torch.zeros(shape, device="meta"),
-        lambda: torch.eye(3).to_sparse(),
-        lambda: torch.ones(1).expand(60_000, 60_000),
+        lambda: rng.choice([torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()]),
+        lambda: torch.nested.nested_tensor([torch.eye(3), torch.eye(2)]),
+        lambda: torch.ones(1).expand(rng.choice(_LARGE)),
         lambda: torch.nn.Parameter(torch.ones(shape)),
     ]
     return rng.choice(makers)()
@@ -106,9 +126,9 @@ def any_value(rng: Random) -> Any:
     makers: list[Callable[[], Any]] = [
         lambda: json_value(rng),
         lambda: array_value(rng),
-        lambda: Hostile(rng.choice(_ERRORS), rng.choice(_METHODS)),
+        lambda: rng.choice([Hostile, HostileArray])(rng.choice(_ERRORS), rng.choice(_METHODS)),
         lambda: rng.choice([b"bytes", bytearray(3), {1, 2}, frozenset(), range(10), 1j, slice(3)]),
-        lambda: rng.choice([object, print, math]),
+        lambda: rng.choice([object, len, math]),
         lambda: rng.choice([itertools.count(), iter("abc"), (x for x in "ab"), map(str, [1])]),
         lambda: nested(rng.choice([50, 900])),
         lambda: [array_value(rng), any_value(rng)],

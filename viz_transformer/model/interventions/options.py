@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from viz_transformer._bounds import FACTOR, at_most
 from viz_transformer._numbers import finite
 from viz_transformer._text import shown
 from viz_transformer.config import ModelConfig
@@ -69,6 +70,7 @@ class HeadChange:
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise UserError(f"{name}={value!r} must be a whole number of at least 0")
         _check_number("factor", self.factor, least=-float("inf"))
+        at_most("the size of factor", abs(self.factor), FACTOR)
         if self.pattern is not None and not isinstance(self.pattern, str):
             object.__setattr__(self, "pattern", _rows(self.pattern))
         elif self.pattern not in (None, "uniform"):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 
 
@@ -14,12 +15,24 @@ class SelectionError(UserError, traitlets.TraitError):
     """A choice that the view does not have."""
 
 
+def as_float(name: str, value: Any) -> float:
+    """Return a number of Python's, numpy's or torch's as a float.
+
+    Raises:
+        SelectionError: if it is none, or beyond what a float holds.
+    """
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise SelectionError(f"{name}={shown(value)}; give a number") from None
+
+
 class Index(traitlets.Int):
     """A whole number of Python's or of numpy's, as in ``view.head = entropies.argmin()``."""
 
     def validate(self, obj: Any, value: Any) -> int | None:
-        """Accept numpy's integers as Python's."""
-        return super().validate(obj, int(value) if isinstance(value, np.integer) else value)
+        """Accept numpy's integers as Python's; a truth value, by which numpy would not index, is 0 or 1."""
+        return super().validate(obj, int(value) if isinstance(value, np.integer | bool) else value)
 
 
 class Share(traitlets.Float):

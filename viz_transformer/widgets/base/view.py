@@ -6,7 +6,8 @@ A view never sees a model. Where it needs one, it is given a function from a req
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from viz_transformer.widgets.base.paced_changes import PacedChanges
 from viz_transformer.widgets.base.requests import Schema, check_reply, check_request
 from viz_transformer.widgets.base.shared_script import LOADER, SharedScript, shared_script
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
+from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.base.turns import in_turn
 
 if TYPE_CHECKING:
@@ -69,11 +71,17 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         super().__init__(live=answer is not None, _shared=shared, **(traits or {}))
         self.on_msg(self._on_message)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a trait, or refuse the value in one line."""
+        with _refusing():
+            super().__setattr__(name, value)
+
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Accept what the viewer chose in the page, all of it at once."""
         self._from_page = True
         try:
-            super().set_state(sync_data)
+            with _refusing():
+                super().set_state(sync_data)
         finally:
             self._from_page = False
 
@@ -152,6 +160,17 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             raise
         else:
             self.send({**name, "reply": reply}, buffers)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Refuse values of another type than a trait's, or beyond it, as views refuse any choice: in one line."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (traitlets.TraitError, OverflowError, RecursionError) as error:
+        raise SelectionError(f"{error!s:.300}") from error
 
 
 def split_bytes(value: Any) -> tuple[Any, list[bytes]]:

@@ -188,8 +188,8 @@ class BeamStepper(View):
 
     @property
     def shown_step(self) -> int:
-        """The step that is shown: a shorter search does not have as many."""
-        return min(self.step, len(self.search.steps) - 1)
+        """The step that is shown: a shorter search has fewer, and a wrong one is refused later."""
+        return max(0, min(self.step, len(self.search.steps) - 1))
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to one request, as the page would get it.

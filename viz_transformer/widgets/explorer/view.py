@@ -184,6 +184,7 @@ class AttentionExplorer(View):
     ) -> None:
         """Make a view of a trace; `explore` says what the arguments are and which errors they raise."""
         _one_of("attends_by", tuple(PARTS_OF_SCORES), attends_by)
+        selected = list(selected) if np.iterable(selected) else [selected]
         self._trace_view = trace_view = TraceView(trace, compare, segments, attends_by)
         self._version = 0
         self._part = Part()
@@ -192,7 +193,7 @@ class AttentionExplorer(View):
         patches = checked_grid(trace_view, kind, grid, has_image=image is not None)
         seconds = trace.seconds_per_frame if seconds_per_frame is None else checked_seconds(seconds_per_frame)
         if wall is None:
-            chosen = (layer, head, query, key, list(selected), aggregate, linked)
+            chosen = (layer, head, query, key, selected, aggregate, linked)
             wall = chosen == (0, 0, None, None, [], "head", False) and _is_large(trace_view)
         super().__init__(
             answer=self._reply,
@@ -204,7 +205,7 @@ class AttentionExplorer(View):
                 "head": head,
                 "query": query,
                 "key": key,
-                "selected": list(selected),
+                "selected": selected,
                 "aggregate": aggregate,
                 "threshold": threshold,
                 "hide_special": hide_special,
@@ -609,7 +610,7 @@ def _inside(trace_view: TraceView, kind: str, layer: int, head: int) -> Head | N
     if kind not in trace_view.kinds:
         return None
     n_layers, n_heads = trace_view.shape(kind)[:2]
-    return (kind, layer, head) if 0 <= layer < n_layers and 0 <= head < n_heads else None
+    return (kind, layer, head) if layer in range(n_layers) and head in range(n_heads) else None
 
 
 def _about(trace_view: TraceView) -> str:

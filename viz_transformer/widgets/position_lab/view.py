@@ -258,7 +258,7 @@ class PositionLab(View):
     @traitlets.validate("order")
     def _check_order(self, proposal: dict[str, Any]) -> list[int]:
         order = list(proposal["value"])
-        if sorted(order) != list(range(len(self.words))):
+        if len(order) != len(self.words) or not all(place in order for place in range(len(order))):
             raise SelectionError(
                 f"order={order!r:.60} must name each of the {len(self.words)} words once, by its "
                 f"index from 0 to {len(self.words) - 1}"

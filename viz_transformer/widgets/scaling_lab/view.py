@@ -9,6 +9,7 @@ import numpy as np
 import traitlets
 from numpy.typing import ArrayLike
 
+from viz_transformer._bounds import SIZE, at_most
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize
@@ -122,11 +123,15 @@ def scaling_lab(scores: Mapping[int, ArrayLike], *, d_k: int = 64, power: float 
 
 
 def _checked(scores: Mapping[int, ArrayLike]) -> dict[int, np.ndarray]:
-    arrays = {int(width): np.asarray(each, dtype=np.float64) for width, each in scores.items()}
+    try:
+        arrays = {int(width): np.asarray(each, dtype=np.float64) for width, each in scores.items()}
+    except (TypeError, ValueError, OverflowError):  # no numbers, NaN or infinity
+        raise UserError("scores must be {d_k: rows of numbers}, such as {8: [[1.0, 2.0]], 64: ...}") from None
     shapes = {each.shape for each in arrays.values()}
     widths = list(arrays)
     if len(widths) < 2 or widths != sorted(widths) or widths[0] < 1:
         raise UserError(f"there are scores of the widths {widths}; give two or more, rising from 1")
+    at_most("d_k", widths[-1], SIZE)
     if len(shapes) > 1 or any(len(shape) != 2 or 0 in shape for shape in shapes):
         raise UserError(f"the scores have the shapes {sorted(shapes)}; give [query, key], the same for all")
     if not all((np.abs(each) < _LARGEST).all() for each in arrays.values()):

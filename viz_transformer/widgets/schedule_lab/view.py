@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Schema, one_of
-from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize
+from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, as_float
 from viz_transformer.widgets.base.view import View, sendable
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class ScheduleLab(View):
                 "about": _ABOUT,
                 "data": {
                     "choices": self._choices,
-                    "level": None if level is None else [*sendable([level[0]]), float(level[1])],
+                    "level": None if level is None else [*sendable([level[0]]), as_float("level", level[1])],
                     "first": first | self._reply(first),
                 },
                 **first,
@@ -198,7 +198,10 @@ def schedule_lab(
 
 
 def _checked(name: str, values: Sequence[Any]) -> list[Any]:
-    numbers = [float(each) if name == "peak" else int(each) for each in values]
+    try:
+        numbers = [float(each) if name == "peak" else int(each) for each in values]
+    except (TypeError, ValueError, OverflowError):  # no numbers, NaN, or beyond what a float holds
+        numbers = []
     if not numbers or numbers != sorted(set(numbers)) or numbers[0] < 0:
         raise UserError(f"{name}s are {list(values)!r:.60}; give one or more, from 0 on and rising")
     return numbers

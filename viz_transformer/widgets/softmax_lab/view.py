@@ -10,7 +10,7 @@ import traitlets
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.traits import SelectionError, TextSize
+from viz_transformer.widgets.base.traits import SelectionError, TextSize, as_float
 from viz_transformer.widgets.base.view import View, sendable
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class SoftmaxLab(View):
                 "about": _ABOUT,
                 "labels": sendable(names),
                 "scores": list(scores),
-                "times": float(times),
+                "times": as_float("times", times),
                 "slopes": slopes,
             }
         )
@@ -109,7 +109,7 @@ class SoftmaxLab(View):
     def _check_scores(self, proposal: dict[str, Any]) -> list[float]:
         try:
             scores = [float(score) for score in proposal["value"]]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             scores = []
         if len(scores) != self._count or not all(-LIMIT <= score <= LIMIT for score in scores):
             raise SelectionError(
