@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_PIXELS = 400  # of the width; fewer where the picture would take more bytes
 _MOST_BYTES = 60_000
-_MOST_BYTES_IN_NOTEBOOKS = 16_000  # which have many; a site of them is to be carried on a stick
+_MOST_BYTES_IN_NOTEBOOKS = 6_000  # the course, with forty of them, is to stay below 25 MB
 _COLOURS = 8
 
 _PICTURE = re.compile(r'<img\b[^>]*\balt="([^"]*)"[^>]*\bsrc="data:image/png;base64,([^"]*)"[^>]*>')
