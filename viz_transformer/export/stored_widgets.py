@@ -90,7 +90,9 @@ def own_views() -> dict[str, str]:
 
     scripts = {each: vars(each).get("_esm") for each in below(View)}
     # A view has a class of its own, anywidget's, in which that is a trait.
-    ours = {script: str(each._css) for each, script in scripts.items() if isinstance(script, str)}
+    ours = {
+        script: str(getattr(each, "_css", "")) for each, script in scripts.items() if isinstance(script, str)
+    }
     return {built("engine.js"): "", **ours}
 
 
