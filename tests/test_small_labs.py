@@ -348,7 +348,7 @@ def test_what_makes_no_lab_of_one_chart_is_refused() -> None:
         (vt.schedule_lab, [(lambda *_: 3.0, PEAKS, WARMUPS)], "a loss for each step"),
         (partial(vt.schedule_lab, peak=3), [(Trainer(), PEAKS, WARMUPS)], "choose among"),
         (partial(vt.schedule_lab, steps=3), [(Trainer(), PEAKS, WARMUPS)], "there is no 'steps'"),
-        (vt.initial_loss_lab, [(starts, [1.0])], "give two or more"),
+        (vt.initial_loss_lab, [(starts, [1.0]), (None, 3)], "give two or more"),
         (partial(vt.initial_loss_lab, std=3, sentence=0), [(starts, [1, 2])], r"std=3\.0"),
         (partial(vt.embedding_map, token="blorp"), [()], "'blorp' is not in this model's vocabulary"),
         (EmbeddingMap, [(VECTORS, names[:-1])], "12 vectors, 11 tokens"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viz_transformer.experiments.initial_loss import UntrainedModel
+from viz_transformer.trace.arrays import given_sequence
 from viz_transformer.widgets.initial_loss_lab.view import InitialLossLab
 
 #: From a fifth of 1/√512 to twice what torch draws; 1/√512 itself is among them.
@@ -36,7 +37,7 @@ def initial_loss_lab(
     """
     model = UntrainedModel() if model is None else model
     return InitialLossLab(
-        [model.start(each) for each in stds],
+        [model.start(each) for each in given_sequence(stds)],
         model.vocabulary.tokens,
         model.read,
         model.wanted,
