@@ -74,7 +74,7 @@ def test_too_small_an_initialisation_ignores_the_words(untrained: UntrainedModel
     assert "std=0.005" in LESSON["start-lab"]
     with pytest.raises(vt.UserError, match="choose 'torch' or 'xavier'"):
         UntrainedModel(matrices="he")
-    with pytest.raises(vt.UserError, match="must be above 0"):
+    with pytest.raises(vt.UserError, match="must be a number above 0"):
         untrained.start(0)
 
 
