@@ -61,6 +61,28 @@ def ignores_signals(_: Any) -> Any:
             pass
 
 
+def blocks_signals(_: Any) -> Any:
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    while True:
+        pass
+
+
+def lets_no_other_thread_run(_: Any) -> Any:
+    sys.setswitchinterval(1_000)
+    while True:
+        pass
+
+
+def goes_deeper_than_python(x: Any) -> Any:
+    sys.setrecursionlimit(10**9)
+    return goes_deeper(x)
+
+
+def leaves_no_threads(x: Any) -> Any:
+    np.random.default_rng = threading.Thread = signal.getsignal = sys.excepthook = None
+    return x * 3
+
+
 def grows_in_numpy(_: Any) -> Any:
     return [np.zeros(2**24) for _ in itertools.count()]
 
@@ -78,6 +100,10 @@ ROWS: tuple[tuple[Callable[[Any], Any], str], ...] = (
     (looks_it_up, WRONG),
     (goes_deeper, "RecursionError"),
     (ignores_signals, NO_END),
+    *([(blocks_signals, NO_END)] if hasattr(signal, "pthread_sigmask") else []),  # not on Windows
+    (lets_no_other_thread_run, NO_END),
+    (goes_deeper_than_python, "RecursionError"),
+    (leaves_no_threads, WRONG),
     (grows_in_numpy, TOO_LARGE),
     (grows_in_torch, TOO_LARGE),
     (is_one_call_of_c, TOO_LARGE),

@@ -199,6 +199,10 @@ def test_scores_pictures_segments_and_times_that_do_not_fit_are_refused() -> Non
         ({"image": np.ones((3, 3, 3))}, r"give grid=\(rows, columns\) too"),
         ({"grid": (3, 4), "image": "cat.png"}, "is str of shape .* which is no picture"),
         ({"grid": (3, 4), "image": np.ones((5, 5, 4))}, "which is no picture"),
+        (
+            {"grid": (3, 4), "image": np.broadcast_to(np.uint8(1), (10**5, 10**5, 3))},
+            "number of pixels of image",
+        ),
         ({"grid": (3, 4), "image": np.full((5, 5, 3), 1.02)}, r"a little more than 1; .*image.clip\(0, 1\)"),
         ({"grid": (3, 4), "image": np.full((5, 5, 3), -1.5)}, "before it is normalised for the model"),
         ({"grid": (3, 4), "image": np.full((5, 5, 3), np.nan)}, "from 0 to 255 or from 0 to 1"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import json
 import re
 from pathlib import Path
 
@@ -141,6 +142,44 @@ def test_the_script_that_views_share_is_taken_if_it_is_of_this_version(saved: Pa
         assert "theirs" not in text
         assert "color: red" not in text
         assert ("data-view" in text, bool(told)) == (is_taken, not is_taken)
+
+
+def test_what_no_jupyter_wrote_is_left_out_or_refused_in_one_line(saved: Path) -> None:
+    def spoil(name: str, value: object) -> None:
+        notebook = json.loads(whole)
+        states = notebook["metadata"]["widgets"][STATE]["state"]
+        holders = {
+            "widgets": notebook["metadata"],
+            STATE: notebook["metadata"]["widgets"],
+            "view": states,
+            "state": states["view"],
+            "buffers": states["view"],
+            VIEW: notebook["cells"][0]["outputs"][0]["data"],
+        }
+        holders[name][name] = value
+        saved.write_text(json.dumps(notebook), encoding="utf-8")
+
+    whole = saved.read_text(encoding="utf-8")
+    odd = [
+        *(("view", each) for each in (None, [], "x")),
+        *(("state", each) for each in (None, [], "x")),
+        *(
+            ("buffers", [{"path": path, "data": "AAEC"}])
+            for path in (["nowhere", 1], ["__proto__", "x"], "x")
+        ),
+        *((VIEW, each) for each in ("abc", {"model_id": ["a"]})),
+        *((STATE, each) for each in (None, [], "x")),
+        *(("widgets", each) for each in ([], "x", 5)),
+    ]
+    refused = []
+    for name, value in odd:
+        spoil(name, value)
+        try:
+            notebook_html(saved, tell=lambda _: None)
+        except FileError as error:
+            refused.append(str(error))
+    assert len(refused) > 8
+    assert all(re.fullmatch(r"'.*saved.ipynb' (holds|is not) .*", line) for line in refused), refused
 
 
 def test_a_cell_that_raises_is_named_and_nothing_is_written(tmp_path: Path) -> None:

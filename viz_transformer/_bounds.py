@@ -38,6 +38,7 @@ TEXTS = Bound(10_000, "the mean of so many no longer changes")
 COLUMNS = Bound(4_096, "a picture has no more columns")
 HEADS_DRAWN = Bound(128, "more pictures of heads cannot be told apart")
 NEW_TOKENS = Bound(10_000, "every head has a weight for each two of them")
+PIXELS = Bound(50_000_000, "no camera of a phone or a laptop gives more, and a view shows a thousandth")
 DPI = Bound(1_200, "no printer has more dots per inch")
 #: Of what a head adds, and of the standard deviation of embeddings.
 FACTOR = Bound(1_000_000, "nothing else would count beside it")

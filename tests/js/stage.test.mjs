@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { tween } from "../../viz_transformer/widgets/base/motion.ts";
 import { HEAD, layOut } from "../../viz_transformer/widgets/softmax_lab/lanes.ts";
-import { decimals, percent } from "../../viz_transformer/widgets/softmax_lab/sentences.ts";
+import { decimals, percent, shortened } from "../../viz_transformer/widgets/softmax_lab/sentences.ts";
 import { assertNear, assertTable } from "./helpers.mjs";
 
 test("columns stand side by side, or where they would not fit one below the other, and end inside the picture", () => {
@@ -21,6 +21,7 @@ test("columns stand side by side, or where they would not fit one below the othe
     const { columns, ...layout } = layOut(labels, 3, { width, height }, size);
     const tops = columns.map(({ top }) => top);
     assert.equal(new Set(tops).size, nRows, `${width}`);
+    assert.ok(layout.letters >= 5, `${width}: names of ${layout.letters} letters`);
     assert.ok(layout.longest > 20, `${width}: bars of ${layout.longest}`);
     assert.ok(layout.scores.left >= layout.names && layout.scores.half > 20);
     assert.ok(columns.at(-1).left + layout.longest + 3.4 * layout.unit <= layout.width + 0.01);
@@ -57,4 +58,5 @@ test("shares are whole percents, finer where they are small", () => {
     [0, "0%"],
   ]);
   assert.equal(decimals(-0.5, 2), "−0.50");
+  assert.deepEqual([shortened("black", 5), shortened("blackbird", 5)], ["black", "blac…"]);
 });

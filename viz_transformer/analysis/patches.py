@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._bounds import PIXELS, at_most
 from viz_transformer._text import shown
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.errors import UserError
@@ -165,6 +166,7 @@ def image_pixels(image: Any) -> NDArray[np.uint8]:
             f"image= is {type(image).__name__} of shape {list(np.shape(array))}, which is no picture; give "
             "an array [height, width, 3], from 0 to 255 or from 0 to 1"
         )
+    at_most("the number of pixels of image", array.shape[0] * array.shape[1], PIXELS)
     low, high = float(array.min()), float(array.max())
     most = 1 if array.dtype.kind == "f" and high <= 1 else 255
     if array.dtype.kind == "f" and 1 < high < 2:  # as resizing leaves it: of 255 it would be black

@@ -7,12 +7,16 @@ when its results are compared, and nothing that it set goes on: a default type, 
 from __future__ import annotations
 
 import builtins
+import copy
+import gc
+import inspect
 import math
 import os
 import random
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +28,8 @@ import numpy as np
 
 #: So many bytes may be taken beyond what the kernel held before.
 _MEMORY_BYTES = 2 * 2**30
+#: What Python may be set to meanwhile: how deep it calls, and how long one thread may run before another.
+_DEEPEST, _LONGEST_S = 20_000, 0.05
 #: The modules that judge.
 _JUDGES = "viz_transformer.exercises"
 
@@ -34,13 +40,27 @@ def leaving_nothing() -> Iterator[None]:
     names = [(space, dict(vars(space))) for space in _namespaces()]
     states = [(put_back, read()) for read, put_back in _states()]
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _kept_endable():
             yield
     finally:
         for space, kept in names:
             _put_back(space, kept)
         for put_back, state in states:
             put_back(state)
+
+
+@contextmanager
+def _kept_endable() -> Iterator[None]:
+    """Let no code make it last for minutes, or for ever, until it can be ended."""
+    deeper, switch_later = sys.setrecursionlimit, sys.setswitchinterval
+    sys.setrecursionlimit = lambda limit: deeper(min(limit, _DEEPEST))
+    sys.setswitchinterval = lambda seconds: switch_later(min(seconds, _LONGEST_S))
+    interval = sys.getswitchinterval()
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit, sys.setswitchinterval = deeper, switch_later
+        sys.setswitchinterval(interval)
 
 
 def _put_back(space: Any, kept: dict[str, Any]) -> None:
@@ -87,7 +107,9 @@ def _namespaces() -> list[Any]:
     torch = sys.modules.get("torch")
     of_torch = [torch, torch.Tensor, torch.nn, torch.nn.Module, torch.nn.functional] if torch else []
     judges = [module for name, module in [*sys.modules.items()] if name.startswith(_JUDGES)]
-    return [builtins, math, np, np.linalg, *of_torch, *judges]
+    of_python = [builtins, copy, gc, inspect, math, os, random, signal, sys, threading, time]
+    of_numpy = [np, np.linalg, np.random, np.testing]
+    return [*of_python, *of_numpy, *of_torch, *judges]
 
 
 def _states() -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
@@ -108,6 +130,12 @@ def _states() -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
         (random.getstate, random.setstate),
         (np.random.get_state, np.random.set_state),
         (np.geterr, lambda kept: np.seterr(**kept)),
+        (np.get_printoptions, lambda kept: np.set_printoptions(**kept)),
+        (lambda: dict(os.environ), _set_environment),
+        (lambda: [*sys.path], _set_path),
+        (gc.isenabled, lambda kept: gc.enable() if kept else gc.disable()),
+        (sys.gettrace, sys.settrace),
+        (sys.getprofile, sys.setprofile),
         (lambda: (sys.stdout, sys.stderr), _set_streams),
         (sys.getrecursionlimit, sys.setrecursionlimit),
         (lambda: signal.getsignal(signal.SIGINT), _set_interrupt),
@@ -120,6 +148,16 @@ def _set_default_device(kept: Any) -> None:
     torch = sys.modules["torch"]
     if torch.get_default_device() != kept:  # setting one makes every call slower
         torch.set_default_device(None if kept.type == "cpu" else kept)
+
+
+def _set_environment(kept: dict[str, str]) -> None:
+    if dict(os.environ) != kept:
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+def _set_path(kept: list[str]) -> None:
+    sys.path[:] = kept
 
 
 def _set_streams(kept: Any) -> None:

@@ -87,8 +87,7 @@ class _Limit:
                 woke, asleep = _computed(), 0
         self.is_up = True
         while not self.is_over.wait(_TELL_S):
-            if signal.getsignal(_SIGNAL) is not _end_what_is_late:  # the answer ignores signals
-                ctypes.pythonapi.Py_AddPendingCall(_listen_again, None)
+            ctypes.pythonapi.Py_AddPendingCall(_listen_again, None)
             _signal_main_thread()
 
 
@@ -151,7 +150,10 @@ def _signal_main_thread() -> None:
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 def _listen_again(_: int | None) -> int:
     """Have `_end_what_is_late` called again, at the main thread's next step, which alone may say so."""
-    signal.signal(_SIGNAL, _end_what_is_late)
+    if signal.getsignal(_SIGNAL) is not _end_what_is_late:  # the answer ignores the signal
+        signal.signal(_SIGNAL, _end_what_is_late)
+    if hasattr(signal, "pthread_sigmask"):  # or blocks it
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {_SIGNAL})
     return 0
 
 

@@ -138,11 +138,22 @@ def convert(
         UserError: if nbconvert is not installed, or a cell raises.
         FileError: if the notebook cannot be read.
     """
-    from viz_transformer.export.sanitising import left_out, sanitised, with_cell_styles
-
     read = _read(notebook)
     descriptions = _run(read, notebook, environment) if execute else {}
-    widgets = StoredWidgets(read, descriptions, ran=execute)
+    try:
+        return _converted(read, StoredWidgets(read, descriptions, ran=execute), notebook)
+    except UserError:
+        raise
+    except Exception as error:  # its cells, outputs and widgets may be anything
+        raise FileError(
+            f"{str(notebook)!r} holds cells, outputs or widgets that no Jupyter wrote "
+            f"({type(error).__name__}); open it in JupyterLab, run it and save it again"
+        ) from error
+
+
+def _converted(read: Any, widgets: StoredWidgets, notebook: Path) -> NotebookPage:
+    from viz_transformer.export.sanitising import left_out, sanitised, with_cell_styles
+
     parts = PageParts(widgets.state_of, widgets.still_of, widgets.answers_of)
     placed, places = _with_places(read, parts)
     given = with_cell_styles(_cells(placed, notebook))
@@ -190,7 +201,8 @@ def _read(path: Path) -> Any:
             f"cannot read {str(path)!r}: {error.strerror or error}; give the path of a notebook"
         ) from error
     except Exception as error:  # nbformat's own errors have no common class
-        raise FileError(f"{str(path)!r} is not a notebook that nbformat can read: {error}") from error
+        first = str(error).partition("\n")[0]
+        raise FileError(f"{str(path)!r} is not a notebook that nbformat can read: {first}") from error
 
 
 def _run(notebook: Any, path: Path, environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:

@@ -142,8 +142,8 @@ def check_replaceable(path: Path) -> None:
         is_ours = False
     if not is_ours:
         raise FileError(
-            f"{str(path)!r} is there already and is no page that viz_transformer wrote; move it away, or "
-            "give another place to write to"
+            f"{str(path)!r} is there already and is no page that viz_transformer wrote; move it away, "
+            "give another place to write to, or say --overwrite on the command line"
         )
 
 
@@ -158,8 +158,10 @@ def check_size(
     Raises:
         UserError: if it is.
     """
+    if not max_megabytes > 0:  # nor is NaN
+        raise UserError(f"max_megabytes={max_megabytes} is no size; give a number above 0")
     megabytes = n_bytes / 1e6
-    if not megabytes <= max_megabytes:  # NaN is no size either
+    if megabytes > max_megabytes:
         smaller = offer()
         less = f"give {smaller}" if smaller else "show less"
         raise UserError(

@@ -17,6 +17,7 @@ from viz_transformer.export.inline_module import Script, inline_module, inline_s
 from viz_transformer.export.stills import still_of
 from viz_transformer.widgets.base.bundle import shared_styles
 from viz_transformer.widgets.base.shared_script import unpacked
+from viz_transformer.widgets.base.static_fallback import shown_text
 from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
 
 #: Bytes of a reply that stand in an element of their own once they take more letters than this.
@@ -162,7 +163,7 @@ def parts_of_live(widgets: LiveWidgets) -> PageParts:
 def alt_text(view: ipywidgets.Widget) -> str:
     """Return a view's alternative text; for a view without one, its Python representation."""
     text = getattr(view, "alt_text", None)
-    return str(text() if callable(text) else view)
+    return shown_text(str(text() if callable(text) else view))
 
 
 def expected_bytes(widget: ipywidgets.Widget) -> int:

@@ -7,6 +7,7 @@ const CHROME = 230; // of a view, above and below its picture
 const [WIDE_MARGIN, NARROW_MARGIN] = [288 + 48, 32]; // of the picture; stage.css has the same
 const LOWEST = 2.2; // a lane's height, in units: its text and a finger
 const READABLE = 30; // the least width of all columns side by side, in units
+const LETTER = 0.62; // the mean width of a letter, in units
 const SCORES = 1.4; // how many times as wide as the others the first column is: it has two sides
 
 export interface Layout {
@@ -14,8 +15,9 @@ export interface Layout {
   height: number;
   unit: number;
   lane: number;
-  /** Where the names end. */
+  /** Where the names end, and of how many letters they may be. */
   names: number;
+  letters: number;
   /** Of the scores' column: its left end, the middle, and half its width. */
   scores: { left: number; zero: number; half: number };
   /** Of the other columns: the longest bar, the left ends, and where their lanes begin. */
@@ -39,7 +41,10 @@ export function layOut(
 ): Layout {
   const unit = Math.min(26, Math.max(16, view.width / 80)) * textSize;
   const width = view.width - (view.width >= 900 ? WIDE_MARGIN : NARROW_MARGIN);
-  const names = Math.min(width / 4, unit * (1 + 0.62 * Math.max(...labels.map((label) => label.length))));
+  const names = Math.min(
+    width / (view.width >= 900 ? 4 : 3),
+    unit * (1 + LETTER * Math.max(...labels.map((label) => label.length))),
+  );
   const room = width - names;
   const isRow = room > READABLE * unit; // else, as on a phone, one column below the other
   const nBlocks = isRow ? 1 : nSteps + 1;
@@ -55,6 +60,7 @@ export function layOut(
     unit,
     lane,
     names,
+    letters: Math.floor((names / unit - 1) / LETTER + 1e-6),
     scores: { left, zero: left + scored / 2, half: scored / 2 - 12 },
     longest: column - 3.4 * unit, // beside its number
     columns: Array.from({ length: nSteps }, (_, at) => ({

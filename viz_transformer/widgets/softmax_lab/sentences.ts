@@ -8,6 +8,12 @@ export function decimals(value: number, places: number): string {
 /** A number with three decimals. */
 export const three = (value: number) => decimals(value, 3);
 
+/** A name of so many letters at most; what is cut off shows as an ellipsis. */
+export function shortened(name: string, letters: number): string {
+  const all = Array.from(name);
+  return all.length <= letters ? name : `${all.slice(0, Math.max(1, letters - 1)).join("")}…`;
+}
+
 /** A share in whole percents; below half a percent in words. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.001) return "< 0.1%";

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import traitlets
 
+from viz_transformer._text import given_texts
 from viz_transformer.errors import UserError
+from viz_transformer.trace.arrays import given_sequence
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.traits import SelectionError, TextSize, as_float
 from viz_transformer.widgets.base.view import View, sendable
@@ -65,17 +67,18 @@ class SoftmaxLab(View):
         slopes: bool = False,
     ) -> None:
         """Make a view; see `softmax_lab`."""
-        names = [f"key {place}" for place in range(len(scores))] if labels is None else list(labels)
-        if not 1 <= len(names) == len(scores) <= _MOST:
+        row = given_sequence(scores)
+        names = [f"key {at}" for at in range(len(row))] if labels is None else given_texts(labels, "labels")
+        if not 1 <= len(names) == len(row) <= _MOST:
             raise UserError(
-                f"there are {len(scores)} scores and {len(names)} labels; give 1 to {_MOST}, one for each"
+                f"there are {len(row)} scores and {len(names)} labels; give 1 to {_MOST}, one for each"
             )
         self._count = len(names)
         super().__init__(
             traits={
                 "about": _ABOUT,
                 "labels": sendable(names),
-                "scores": list(scores),
+                "scores": list(row),
                 "times": as_float("times", times),
                 "slopes": slopes,
             }

@@ -7,7 +7,7 @@ import { tween } from "../base/motion.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { HEAD, type Layout, layOut } from "./lanes.ts";
-import { decimals, percent, three } from "./sentences.ts";
+import { decimals, percent, shortened, three } from "./sentences.ts";
 import { softmaxSteps } from "./softmax.ts";
 
 const LIMIT = 5; // of a score; view.py has the same
@@ -22,25 +22,28 @@ interface Traits {
   text_size: number;
 }
 
+/** A key as sentences name it. */
+const named = (label: string) => shortened(visible(label), 24);
+
 function draw(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const { labels, scores, times, text_size: textSize } = traits;
   const { weights } = softmaxSteps(scores, times);
   const most = weights.indexOf(Math.max(...weights));
-  const isEven = Math.max(...weights) - Math.min(...weights) < 1e-9;
+  const first = labels.filter((_, at) => Math.abs((weights[at] ?? 0) - Math.max(...weights)) < 1e-9);
   return (
     <Stage
       header={labels.map((label, at) => (
         <span class="vt-chip" key={`${at} ${label}`}>
-          {visible(label)}
+          {named(label)}
         </span>
       ))}
       headline={
-        isEven ? (
-          `All weights are equal: ${percent(weights[0] ?? 1)}`
+        first.length > 1 ? (
+          `${first.length === labels.length ? "All" : first.length} keys get the same: ${percent(weights[most] ?? 1)}`
         ) : (
           <>
-            <b class="vt-of-key">{visible(labels[most] ?? "")}</b> gets {percent(weights[most] ?? 0)} of the
+            <b class="vt-of-key">{named(labels[most] ?? "")}</b> gets {percent(weights[most] ?? 0)} of the
             weight
           </>
         )
@@ -131,7 +134,7 @@ function Scores({ frame, layout, shown, weights, onMove }: ScoresProps) {
         return (
           <g key={`${at} ${label}`}>
             <text x={names} y={middle} class="vt-lane-name">
-              {visible(label)}
+              {shortened(visible(label), layout.letters)}
             </text>
             <rect
               x={Math.min(place.zero, end)}
@@ -187,7 +190,7 @@ function Column({ step, at, labels, layout }: { step: Step; at: number; labels: 
           <g key={`${key} ${label}`}>
             {named && (
               <text x={names} y={middle} class="vt-lane-name">
-                {visible(label)}
+                {shortened(visible(label), layout.letters)}
               </text>
             )}
             <rect
@@ -215,7 +218,7 @@ function Inspector({ labels, scores, times, most }: Traits & { most: number }) {
   return (
     <>
       <p>
-        the weight of <b class="vt-of-key">{visible(labels[most] ?? "")}</b>
+        the weight of <b class="vt-of-key">{named(labels[most] ?? "")}</b>
       </p>
       <p class="vt-equation">
         {decimals(parts[most] ?? 0, 3)} / ({parts.map((part) => decimals(part, 3)).join(" + ")}) ={" "}
