@@ -223,6 +223,8 @@ def call_each(answer: Callable[..., Any], draws: list[tuple[Any, ...]]) -> list[
                     raise
                 no_room = isinstance(error, RuntimeError) and "allocate memory" in str(error)  # torch's
                 found.append(MemoryError() if no_room else error)
+                if isinstance(found[-1], MemoryError):
+                    return  # each further call may take as long, and the limit's thread had no room either
             except (SystemExit, GeneratorExit) as error:
                 found.append(RuntimeError(f"{type(error).__name__}, which ends Python; return a value"))
 

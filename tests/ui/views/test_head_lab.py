@@ -137,6 +137,7 @@ def test_the_page_runs_any_sentence_with_any_heads(kept_page: Page, exported: Pa
     check_words(root, translator, three, longer)
     check_effects(root, vt.head_lab(translator, longer).effects())
     head_button(root, "decoder", 0, 3).press("ArrowUp")
+    next_frames(root)
     trace = translator.trace(longer, translator.translate(longer).tokens, changed(three))
     cells = root.locator(".vt-matrix").nth(1).locator("td")
     assert numbers(cells) == pytest.approx(trace.encoder_attention[1, 3].ravel(), abs=0.0051)
