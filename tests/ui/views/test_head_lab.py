@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
 from tests.support.on_screen import number, numbers, show, type_text
-from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
+from tests.support.ui_jupyterlab import LabPage, LabServer, next_frames, open_exported
 from tests.support.ui_pages import drawn
 from viz_transformer.export import export_html
 from viz_transformer.labs import interventions_of
