@@ -43,6 +43,7 @@ def test_of_a_thousand_saves_at_once_none_is_damaged(kind: str, n_writers: int, 
     assert_none_is_damaged(kind, tmp_path / "saved", n_writers, n_saves=1_000)
 
 
+@pytest.mark.slow
 def test_a_trace_that_is_killed_while_it_is_saved_leaves_the_earlier_or_the_new(tmp_path: Path) -> None:
     make, load, number = KINDS["trace"]
     make(1).save(tmp_path / "x.npz")

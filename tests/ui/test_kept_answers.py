@@ -156,6 +156,7 @@ def test_an_answer_that_does_not_fit_its_question_is_put_aside_and_said(opened: 
     assert kept_in(page, f"{folder}/page") == {"answers": FITTING, "aside": {"p2": "perro"}}
 
 
+@pytest.mark.slow
 def test_what_no_page_keeps_is_put_aside_whole(opened: Opened, folder: str) -> None:
     for key in (EARLIER, f"{folder}/page"):
         for text in NO_RECORD:
