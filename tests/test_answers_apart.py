@@ -136,7 +136,7 @@ print(double.check(lambda _: list(itertools.count())).message)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems limit no memory")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it would fill the memory")
 def test_one_call_of_c_ends_where_memory_does() -> None:
     # A process of its own: where others left much memory in pieces, Python takes long to fill them.
     done = subprocess.run([sys.executable, "-c", ONE_CALL_OF_C], capture_output=True, text=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -10,7 +12,7 @@ from unittest import mock
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save, save_file
 
 from viz_transformer import recipes
 from viz_transformer.checkpoint import TRAINING_FILES, Checkpoint
@@ -157,6 +159,22 @@ def test_every_flipped_bit_is_named_and_loads_by_asking(folder: Path) -> None:
         assert not equal(load(folder, checked=False).model, make_model(CONFIG, 0))
 
 
+def npz(**entries: bytes) -> bytes:
+    """Return a zip archive as numpy names its entries."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(f"{name}.npy", content)
+    return held.getvalue()
+
+
+WRITTEN_BY_A_TRAINING = {
+    "training.npz": npz(trace=b"1"),
+    "curve.jsonl": b'{"step": 1, "loss": 2.0, "validation_loss": 2.0, "minutes": 0.1}\n',
+    "training.safetensors": save({"weight": torch.ones(1)}, {"step": "1", "settings": "{}"}),
+}
+
+
 def test_a_save_forgets_the_training_of_the_model_that_it_replaces(folder: Path) -> None:
     names = {MADE_BY, recipes.TRAINING_TRACE, metrics_log.METRICS_LOG, files.STATE, files.TEST}
     assert set(TRAINING_FILES) == names
@@ -170,8 +188,8 @@ def test_a_save_forgets_the_training_of_the_model_that_it_replaces(folder: Path)
         ('{"by": "me"}', table, names),  # it is not ours
         ("[1]", table, names),
     ):
-        for name in names:
-            (folder / name).write_text("written by a training")
+        for name, content in WRITTEN_BY_A_TRAINING.items():
+            (folder / name).write_bytes(content)
         (folder / "made_by.json").write_text(record)
         (folder / "test.tsv").write_text(tests)
         other.save_weights(folder)
@@ -180,6 +198,13 @@ def test_a_save_forgets_the_training_of_the_model_that_it_replaces(folder: Path)
         assert {path.name for path in folder.iterdir()} == here | kept, record
         other.save(folder, {"made_by.json": "{}"})
         assert (folder / "made_by.json").read_text() == "{}"
+    for name in names - {MADE_BY}:  # somebody's own, under the name of one
+        (folder / MADE_BY).write_text(json.dumps(made_by))
+        for content in (b"mine", b"", b'{"mine": 1}\n', npz(mine=b"1"), save({"mine": torch.ones(1)})):
+            (folder / name).write_bytes(content)
+            other.save(folder)
+            assert content == b"" or (folder / name).read_bytes() == content, name
+            (folder / name).unlink(missing_ok=True)
 
 
 def test_links_and_permissions_stay(folder: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.support.saving_processes import (
@@ -60,7 +61,7 @@ def save_over(folder: Path, before: str) -> None:
     if before != "nothing":
         checkpoint_of(1).save(folder, {"made_by.json": json.dumps({"training": {}, "torch": "2"})})
         (folder / "notes.txt").write_text("mine")
-        (folder / "training.npz").write_text("of the model with the number 1")
+        np.savez(folder / "training.npz", trace=1)  # of the model with the number 1
     if before == "an earlier version's":
         (folder / "checksums.json").unlink()
 

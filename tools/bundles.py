@@ -73,7 +73,7 @@ def build() -> None:
     """Build what is not built yet.
 
     Raises:
-        SystemExit: with a line that says what to do, if esbuild cannot be had or a script has an error.
+        SystemExit: with a line that says what to do, if esbuild cannot be fetched or a script has an error.
     """
     if are_built():
         return
@@ -91,7 +91,7 @@ def run_esbuild(arguments: Sequence[str], text: str | None = None) -> str:
     """Run esbuild at the package's root, on a script's text if one is given; returns what it prints.
 
     Raises:
-        SystemExit: if esbuild cannot be had, or a script has an error.
+        SystemExit: if esbuild cannot be fetched, or a script has an error.
     """
     environment: Mapping[str, str] = {**os.environ, "NODE_PATH": str(FETCHED / "node_modules")}
     command = [str(find_esbuild() or _fetch()), *_FLAGS, *arguments]

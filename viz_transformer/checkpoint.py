@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 
 from viz_transformer._file_set import CHECKSUMS, has_checksums, is_unfinished, read_files, write_files
@@ -155,21 +156,37 @@ def _family_of(kind: type | None) -> tuple[type, str, str, str]:
 def _forget_training(folder: Path, keep: Collection[str]) -> None:
     """Remove what a training of ours wrote beside an earlier checkpoint: of a new one it tells nothing.
 
-    That it was one of ours its ``made_by.json`` says, and also which test pairs are its own.
+    That it was one of ours its ``made_by.json`` says. A file that is not as a training writes it stays: it is
+    somebody's own, under such a name.
     """
-    tests = folder / TEST
     try:
         made_by = json.loads((folder / MADE_BY).read_bytes())
         if not {"training", "torch"} <= made_by.keys():
             return
-        digest = made_by.get("pairs", {}).get("test", {}).get("sha256")
-        if not tests.is_file() or hashlib.sha256(tests.read_bytes()).hexdigest() != digest:
-            keep = {*keep, TEST}
+        tests = made_by.get("pairs", {}).get("test", {}).get("sha256")
     except (OSError, ValueError, AttributeError, RecursionError):
         return
     for name in reversed(TRAINING_FILES):  # made_by.json is last, so that a save that was killed can go on
-        if name not in keep:
-            (folder / name).unlink(missing_ok=True)
+        if name not in keep and _is_of_a_training(folder / name, tests):
+            (folder / name).unlink()
+
+
+def _is_of_a_training(path: Path, tests: str | None) -> bool:
+    """Return whether a file is as a training writes it; `tests` is the SHA-256 of its test pairs."""
+    try:
+        if path.name == TEST:
+            return hashlib.sha256(path.read_bytes()).hexdigest() == tests
+        if path.suffix == ".jsonl":
+            lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            return all({"step", "validation_loss"} <= line.keys() for line in lines)
+        if path.suffix == ".npz":
+            return "trace.npy" in zipfile.ZipFile(path).namelist()
+        if path.suffix == ".safetensors":
+            with safe_open(path, "pt") as file:
+                return "settings" in (file.metadata() or {})
+    except (OSError, ValueError, AttributeError, RecursionError, SafetensorError, zipfile.BadZipFile):
+        return False
+    return path.is_file()
 
 
 def check_writable(folder: str | os.PathLike[str]) -> None:

@@ -5,11 +5,11 @@ import { test } from "node:test";
 
 import { tween } from "../../viz_transformer/widgets/base/motion.ts";
 import { HEAD, layOut } from "../../viz_transformer/widgets/softmax_lab/lanes.ts";
-import { decimals, percent, shortened } from "../../viz_transformer/widgets/softmax_lab/sentences.ts";
+import { named, percent } from "../../viz_transformer/widgets/softmax_lab/sentences.ts";
 import { assertNear, assertTable } from "./helpers.mjs";
 
 test("columns stand side by side, or where they would not fit one below the other, and end inside the picture", () => {
-  const labels = ["the", "cat", "is", "black"];
+  const nKeys = 4;
   for (const [width, height, size, nRows] of [
     [1240, 740, 1, 1],
     [984, 690, 1, 1],
@@ -18,14 +18,13 @@ test("columns stand side by side, or where they would not fit one below the othe
     [320, 480, 1, 3],
     [2560, 1100, 1, 1],
   ]) {
-    const { columns, ...layout } = layOut(labels, 3, { width, height }, size);
+    const { columns, ...layout } = layOut(nKeys, 2.8, 3, { width, height }, size);
     const tops = columns.map(({ top }) => top);
     assert.equal(new Set(tops).size, nRows, `${width}`);
-    assert.ok(layout.letters >= 5, `${width}: names of ${layout.letters} letters`);
     assert.ok(layout.longest > 20, `${width}: bars of ${layout.longest}`);
     assert.ok(layout.scores.left >= layout.names && layout.scores.half > 20);
     assert.ok(columns.at(-1).left + layout.longest + 3.4 * layout.unit <= layout.width + 0.01);
-    assert.ok(Math.max(...tops) + layout.lane * labels.length <= layout.height + 0.01);
+    assert.ok(Math.max(...tops) + layout.lane * nKeys <= layout.height + 0.01);
     assert.ok(Math.min(...tops) >= HEAD && layout.lane >= 2.2 * layout.unit);
   }
 });
@@ -52,11 +51,11 @@ test("numbers move to a new target from where they are, and are there at once wh
 test("shares are whole percents, finer where they are small", () => {
   assertTable(percent, [
     [1, "100%"],
+    [0.9996, "> 99%"],
     [0.8392, "84%"],
     [0.042, "4.2%"],
     [0.0004, "< 0.1%"],
     [0, "0%"],
   ]);
-  assert.equal(decimals(-0.5, 2), "−0.50");
-  assert.deepEqual([shortened("black", 5), shortened("blackbird", 5)], ["black", "blac…"]);
+  assert.deepEqual([named("black"), named("x".repeat(30))], ["black", `${"x".repeat(23)}…`]);
 });

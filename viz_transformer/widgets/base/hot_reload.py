@@ -51,4 +51,5 @@ def _watch() -> None:
 def _build() -> str:
     """Build the views again; returns what is wrong with one, if anything is."""
     command = [sys.executable, "-m", "tools.bundles"]
-    return subprocess.run(command, cwd=_PACKAGE.parent, capture_output=True, text=True).stderr
+    done = subprocess.run(command, cwd=_PACKAGE.parent, capture_output=True, text=True)
+    return done.stderr if done.returncode else ""

@@ -1,6 +1,7 @@
 // A round knob that is dragged along a line, or moved by keys: a slider wherever it stands.
 
 import { useRef } from "preact/hooks";
+import { indexAfterKey } from "./js/chart.js";
 
 interface KnobProps {
   label: string;
@@ -16,10 +17,6 @@ interface KnobProps {
   perValue: number;
   onMove: (value: number) => void;
 }
-
-const KEYS: Record<string, number> = {
-  ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 2, PageDown: -2,
-}; // biome-ignore format: a table
 
 /** A knob in an SVG picture. */
 export function Knob({ label, value, text, least, most, step, x, y, perValue, onMove }: KnobProps) {
@@ -45,10 +42,11 @@ export function Knob({ label, value, text, least, most, step, x, y, perValue, on
       aria-valuetext={text}
       transform={`translate(${x} ${y})`}
       onKeyDown={(event) => {
-        const by = KEYS[event.key];
-        if (by === undefined && event.key !== "Home" && event.key !== "End") return;
+        const count = Math.round((most - least) / step) + 1;
+        const index = indexAfterKey(event, Math.round((latest.current - least) / step), count);
+        if (index === null) return;
         event.preventDefault();
-        put(by === undefined ? (event.key === "Home" ? least : most) : latest.current + by * step);
+        put(least + index * step);
       }}
       onPointerDown={(event) => {
         const box = event.currentTarget.getBoundingClientRect();

@@ -4,8 +4,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-
-const TEXT_SIZES = [1, 1.25, 1.5, 2];
+import { nextTextSize } from "./js/text_size.js";
 
 interface StageProps {
   /** The sentence, as chips. */
@@ -74,7 +73,8 @@ export function Stage(props: StageProps) {
 /** Help, text size and presenting, at the header's right end. */
 function Menu({ about, textSize, setTextSize, present }: StageProps & { present: () => void }) {
   const help = useRef<HTMLDivElement>(null);
-  const next = TEXT_SIZES[(TEXT_SIZES.indexOf(textSize) + 1) % TEXT_SIZES.length] ?? 1;
+  const larger = nextTextSize(textSize, 1);
+  const next = larger > textSize ? larger : 1; // from the largest back to the usual
   return (
     <div class="vt-menu">
       <button

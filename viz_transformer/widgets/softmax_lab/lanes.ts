@@ -6,8 +6,8 @@ const GAP = 28; // between columns
 const CHROME = 230; // of a view, above and below its picture
 const [WIDE_MARGIN, NARROW_MARGIN] = [288 + 48, 32]; // of the picture; stage.css has the same
 const LOWEST = 2.2; // a lane's height, in units: its text and a finger
+const HIGHEST = 160; // pixels; with few keys the lanes would be bars
 const READABLE = 30; // the least width of all columns side by side, in units
-const LETTER = 0.62; // the mean width of a letter, in units
 const SCORES = 1.4; // how many times as wide as the others the first column is: it has two sides
 
 export interface Layout {
@@ -15,9 +15,8 @@ export interface Layout {
   height: number;
   unit: number;
   lane: number;
-  /** Where the names end, and of how many letters they may be. */
+  /** Where the names end. */
   names: number;
-  letters: number;
   /** Of the scores' column: its left end, the middle, and half its width. */
   scores: { left: number; zero: number; half: number };
   /** Of the other columns: the longest bar, the left ends, and where their lanes begin. */
@@ -28,29 +27,28 @@ export interface Layout {
 /**
  * Lay out the picture of a view.
  *
- * @param labels the keys
+ * @param nKeys
+ * @param widest the width of the widest name, in units
  * @param nSteps columns besides the scores
  * @param view the size of the whole view in pixels
  * @param textSize 1 is the usual
  */
 export function layOut(
-  labels: readonly string[],
+  nKeys: number,
+  widest: number,
   nSteps: number,
   view: { width: number; height: number },
   textSize: number,
 ): Layout {
   const unit = Math.min(26, Math.max(16, view.width / 80)) * textSize;
   const width = view.width - (view.width >= 900 ? WIDE_MARGIN : NARROW_MARGIN);
-  const names = Math.min(
-    width / (view.width >= 900 ? 4 : 3),
-    unit * (1 + LETTER * Math.max(...labels.map((label) => label.length))),
-  );
+  const names = Math.min(width / (view.width >= 900 ? 4 : 3), unit * (1 + widest));
   const room = width - names;
   const isRow = room > READABLE * unit; // else, as on a phone, one column below the other
   const nBlocks = isRow ? 1 : nSteps + 1;
   const share = (view.height - CHROME) / nBlocks - HEAD;
-  const lane = Math.max(LOWEST * unit, Math.min(110, share / labels.length));
-  const block = HEAD + lane * labels.length;
+  const lane = Math.max(LOWEST * unit, Math.min(HIGHEST, share / nKeys));
+  const block = HEAD + lane * nKeys;
   const scored = (isRow ? (room * SCORES) / (nSteps + SCORES) : room) - GAP;
   const column = isRow ? (room - scored - GAP) / nSteps - GAP : scored;
   const left = names + GAP;
@@ -60,7 +58,6 @@ export function layOut(
     unit,
     lane,
     names,
-    letters: Math.floor((names / unit - 1) / LETTER + 1e-6),
     scores: { left, zero: left + scored / 2, half: scored / 2 - 12 },
     longest: column - 3.4 * unit, // beside its number
     columns: Array.from({ length: nSteps }, (_, at) => ({

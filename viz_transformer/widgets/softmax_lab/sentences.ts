@@ -1,21 +1,19 @@
-// Numbers as the softmax lab prints them.
+// Numbers and names as the softmax lab prints them.
 
-/** A number with so many decimals, and a minus as it is printed. */
-export function decimals(value: number, places: number): string {
-  return value.toFixed(places).replace("-", "−");
-}
+import { elide, formatNumber, visible } from "../base/js/text.js";
+
+const LETTERS = 24; // of a key's name in a sentence
 
 /** A number with three decimals. */
-export const three = (value: number) => decimals(value, 3);
+export const three = (value: number) => formatNumber(value, 3);
 
-/** A name of so many letters at most; what is cut off shows as an ellipsis. */
-export function shortened(name: string, letters: number): string {
-  const all = Array.from(name);
-  return all.length <= letters ? name : `${all.slice(0, Math.max(1, letters - 1)).join("")}…`;
-}
+/** A key as sentences name it. */
+export const named = (label: string) =>
+  elide(visible(label), LETTERS, (text: string) => Array.from(text).length);
 
-/** A share in whole percents; below half a percent in words. */
+/** A share in whole percents, finer where it is small; none but the whole is 100%. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.001) return "< 0.1%";
+  if (share > 0.995 && share < 1) return "> 99%";
   return share > 0 && share < 0.1 ? `${(100 * share).toFixed(1)}%` : `${Math.round(100 * share)}%`;
 }

@@ -1,17 +1,18 @@
 // The softmax lab: drag a score, and see its weight. A key is a lane; the steps run from left to right.
 
-import { visible } from "../base/js/text.js";
+import { elide, formatNumber, visible } from "../base/js/text.js";
 import { Knob } from "../base/knob.tsx";
 import { useRef } from "preact/hooks";
 import { tween } from "../base/motion.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { HEAD, type Layout, layOut } from "./lanes.ts";
-import { decimals, percent, shortened, three } from "./sentences.ts";
+import { named, percent, three } from "./sentences.ts";
 import { softmaxSteps } from "./softmax.ts";
 
 const LIMIT = 5; // of a score; view.py has the same
 const STEP = 0.5;
+const UNIT = 16; // pixels that names are measured at
 const TIMES = [0, 0.25, 0.5, 1, 2, 4, 8, 16];
 
 interface Traits {
@@ -21,9 +22,6 @@ interface Traits {
   slopes: boolean;
   text_size: number;
 }
-
-/** A key as sentences name it. */
-const named = (label: string) => shortened(visible(label), 24);
 
 function draw(frame: Frame<Traits>) {
   const { traits, set } = frame;
@@ -97,12 +95,22 @@ function Lanes({ frame }: { frame: Frame<Traits> }) {
     { title: "slope w(1 − w)", numbers: of(3), top: 0.25, kind: "vt-slope", told: three },
   ];
   if (!slopes) steps.pop();
-  const layout = layOut(labels, steps.length, frame, frame.traits.text_size);
+  const width = (text: string) => (frame.theme.measure?.(text, UNIT, true) ?? 0) / UNIT; // in units
+  const widest = Math.max(...labels.map((label) => width(visible(label))));
+  const layout = layOut(labels.length, widest, steps.length, frame, frame.traits.text_size);
+  const names = labels.map((label) => elide(visible(label), layout.names / layout.unit - 1, width));
   return (
     <svg class="vt-lanes" width={layout.width} height={layout.height} role="presentation">
-      <Scores frame={frame} layout={layout} shown={of(0)} weights={weights} onMove={motion.jump} />
+      <Scores
+        frame={frame}
+        names={names}
+        layout={layout}
+        shown={of(0)}
+        weights={weights}
+        onMove={motion.jump}
+      />
       {steps.map((step, at) => (
-        <Column key={step.title} step={step} at={at} labels={labels} layout={layout} />
+        <Column key={step.title} step={step} at={at} names={names} layout={layout} />
       ))}
     </svg>
   );
@@ -110,6 +118,8 @@ function Lanes({ frame }: { frame: Frame<Traits> }) {
 
 interface ScoresProps {
   frame: Frame<Traits>;
+  /** The keys, as wide as they may be. */
+  names: string[];
   layout: Layout;
   /** The scores times their factor, on their way. */
   shown: number[];
@@ -118,9 +128,9 @@ interface ScoresProps {
 }
 
 /** The first column: each key's name, and its score to the left or right of zero, with a knob. */
-function Scores({ frame, layout, shown, weights, onMove }: ScoresProps) {
+function Scores({ frame, names, layout, shown, weights, onMove }: ScoresProps) {
   const { labels, scores, times } = frame.traits;
-  const { lane, names, scores: place } = layout;
+  const { lane, scores: place } = layout;
   const perScore = place.half / (LIMIT * Math.max(1, times));
   return (
     <g role="group" aria-label="Scores">
@@ -133,8 +143,8 @@ function Scores({ frame, layout, shown, weights, onMove }: ScoresProps) {
         const end = place.zero + score * perScore;
         return (
           <g key={`${at} ${label}`}>
-            <text x={names} y={middle} class="vt-lane-name">
-              {shortened(visible(label), layout.letters)}
+            <text x={layout.names} y={middle} class="vt-lane-name">
+              {names[at]}
             </text>
             <rect
               x={Math.min(place.zero, end)}
@@ -148,12 +158,12 @@ function Scores({ frame, layout, shown, weights, onMove }: ScoresProps) {
               y={middle}
               class={score < 0 ? "vt-number" : "vt-number vt-left"}
             >
-              {decimals(score, 2)}
+              {formatNumber(score, 2)}
             </text>
             <Knob
               label={`score of ${visible(label)}`}
               value={scores[at] ?? 0}
-              text={`${decimals(scores[at] ?? 0, 1)}, weight ${three(weights[at] ?? 0)}`}
+              text={`${formatNumber(scores[at] ?? 0, 1)}, weight ${three(weights[at] ?? 0)}`}
               least={-LIMIT}
               most={LIMIT}
               step={STEP}
@@ -175,22 +185,22 @@ function Scores({ frame, layout, shown, weights, onMove }: ScoresProps) {
 }
 
 /** A later column: a bar for each key, with its number at its end. */
-function Column({ step, at, labels, layout }: { step: Step; at: number; labels: string[]; layout: Layout }) {
-  const { lane, longest, names } = layout;
+function Column({ step, at, names, layout }: { step: Step; at: number; names: string[]; layout: Layout }) {
+  const { lane, longest } = layout;
   const { left, top, named } = layout.columns[at] ?? { left: 0, top: 0, named: false };
   return (
     <g role="group" aria-label={step.title}>
       <text x={left} y={top - 14} class="vt-step-name">
         {step.title}
       </text>
-      {labels.map((label, key) => {
+      {names.map((name, key) => {
         const [value, middle] = [step.numbers[key] ?? 0, top + lane * (key + 0.5)];
         const length = Math.max(1, (value / step.top) * longest);
         return (
-          <g key={`${key} ${label}`}>
+          <g key={`${key} ${name}`}>
             {named && (
-              <text x={names} y={middle} class="vt-lane-name">
-                {shortened(visible(label), layout.letters)}
+              <text x={layout.names} y={middle} class="vt-lane-name">
+                {name}
               </text>
             )}
             <rect
@@ -221,8 +231,8 @@ function Inspector({ labels, scores, times, most }: Traits & { most: number }) {
         the weight of <b class="vt-of-key">{named(labels[most] ?? "")}</b>
       </p>
       <p class="vt-equation">
-        {decimals(parts[most] ?? 0, 3)} / ({parts.map((part) => decimals(part, 3)).join(" + ")}) ={" "}
-        {decimals(parts[most] ?? 0, 3)} / {decimals(sum, 3)} = <b>{decimals(weights[most] ?? 0, 3)}</b>
+        {three(parts[most] ?? 0)} / ({parts.map((part) => three(part)).join(" + ")}) ={" "}
+        {three(parts[most] ?? 0)} / {three(sum)} = <b>{three(weights[most] ?? 0)}</b>
       </p>
       <p class="vt-code">
         s = np.array([{scores.map((score) => String(score)).join(", ")}])
