@@ -2,13 +2,14 @@
 
 /** Pixels above the lanes of a column, for its title. */
 export const HEAD = 34;
-const GAP = 28; // between columns
-const CHROME = 230; // of a view, above and below its picture
+const GAP = 20; // between columns
+const CHROME = 200; // of a view, above and below its picture
 const [WIDE_MARGIN, NARROW_MARGIN] = [288 + 48, 32]; // of the picture; stage.css has the same
 const LOWEST = 2.2; // a lane's height, in units: its text and a finger
 const HIGHEST = 160; // pixels; with few keys the lanes would be bars
 const READABLE = 30; // the least width of all columns side by side, in units
-const SCORES = 1.4; // how many times as wide as the others the first column is: it has two sides
+const SCORES = 1.4; // the share of the first column, which has two sides
+const NUMBER = 3.2; // the width of a number beside its bar, in units
 
 export interface Layout {
   width: number;
@@ -19,9 +20,8 @@ export interface Layout {
   names: number;
   /** Of the scores' column: its left end, the middle, and half its width. */
   scores: { left: number; zero: number; half: number };
-  /** Of the other columns: the longest bar, the left ends, and where their lanes begin. */
-  longest: number;
-  columns: { left: number; top: number; named: boolean }[];
+  /** Of the other columns: the left ends, where their lanes begin, and the longest bars. */
+  columns: { left: number; top: number; longest: number; named: boolean }[];
 }
 
 /**
@@ -29,14 +29,14 @@ export interface Layout {
  *
  * @param nKeys
  * @param widest the width of the widest name, in units
- * @param nSteps columns besides the scores
+ * @param shares of the columns besides the scores: how wide each is against the others
  * @param view the size of the whole view in pixels
  * @param textSize 1 is the usual
  */
 export function layOut(
   nKeys: number,
   widest: number,
-  nSteps: number,
+  shares: readonly number[],
   view: { width: number; height: number },
   textSize: number,
 ): Layout {
@@ -45,13 +45,15 @@ export function layOut(
   const names = Math.min(width / (view.width >= 900 ? 4 : 3), unit * (1 + widest));
   const room = width - names;
   const isRow = room > READABLE * unit; // else, as on a phone, one column below the other
-  const nBlocks = isRow ? 1 : nSteps + 1;
+  const nBlocks = isRow ? 1 : shares.length + 1;
   const share = (view.height - CHROME) / nBlocks - HEAD;
   const lane = Math.max(LOWEST * unit, Math.min(HIGHEST, share / nKeys));
   const block = HEAD + lane * nKeys;
-  const scored = (isRow ? (room * SCORES) / (nSteps + SCORES) : room) - GAP;
-  const column = isRow ? (room - scored - GAP) / nSteps - GAP : scored;
   const left = names + GAP;
+  const all = isRow ? SCORES + shares.reduce((sum, share) => sum + share, 0) : 1;
+  const widthOf = (share: number) => (isRow ? (room * share) / all : room) - GAP;
+  const scored = widthOf(SCORES);
+  let next = left + scored + GAP;
   return {
     width,
     height: nBlocks * block,
@@ -59,11 +61,12 @@ export function layOut(
     lane,
     names,
     scores: { left, zero: left + scored / 2, half: scored / 2 - 12 },
-    longest: column - 3.4 * unit, // beside its number
-    columns: Array.from({ length: nSteps }, (_, at) => ({
-      left: isRow ? left + scored + GAP + at * (column + GAP) : left,
-      top: HEAD + (isRow ? 0 : (at + 1) * block),
-      named: !isRow,
-    })),
+    columns: shares.map((share, at) => {
+      const column = isRow
+        ? { left: next, top: HEAD, named: false }
+        : { left, top: HEAD + (at + 1) * block, named: true };
+      next += widthOf(share) + GAP;
+      return { ...column, longest: widthOf(share) - NUMBER * unit };
+    }),
   };
 }

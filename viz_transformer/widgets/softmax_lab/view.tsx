@@ -75,8 +75,9 @@ function draw(frame: Frame<Traits>) {
 interface Step {
   title: string;
   numbers: number[];
-  /** The number whose bar takes all the room. */
+  /** The number whose bar takes all the room, and how wide that is against the other steps. */
   top: number;
+  share: number;
   kind: string;
   told: (value: number) => string;
 }
@@ -90,14 +91,15 @@ function Lanes({ frame }: { frame: Frame<Traits> }) {
   if (motion.isMoving()) frame.redraw();
   const of = (step: number) => shown.slice(step * labels.length, (step + 1) * labels.length);
   const steps: Step[] = [
-    { title: "e^(s − largest)", numbers: of(1), top: 1, kind: "vt-part", told: three },
-    { title: "weight", numbers: of(2), top: 1, kind: "vt-weight", told: percent },
-    { title: "slope w(1 − w)", numbers: of(3), top: 0.25, kind: "vt-slope", told: three },
+    { title: "e^(s − max)", numbers: of(1), top: 1, share: 1, kind: "vt-part", told: three },
+    { title: "weight", numbers: of(2), top: 1, share: 2, kind: "vt-weight", told: percent },
+    { title: "w(1 − w)", numbers: of(3), top: 0.25, share: 1, kind: "vt-slope", told: three },
   ];
   if (!slopes) steps.pop();
   const width = (text: string) => (frame.theme.measure?.(text, UNIT, true) ?? 0) / UNIT; // in units
   const widest = Math.max(...labels.map((label) => width(visible(label))));
-  const layout = layOut(labels.length, widest, steps.length, frame, frame.traits.text_size);
+  const shares = steps.map((step) => step.share);
+  const layout = layOut(labels.length, widest, shares, frame, frame.traits.text_size);
   const names = labels.map((label) => elide(visible(label), layout.names / layout.unit - 1, width));
   return (
     <svg class="vt-lanes" width={layout.width} height={layout.height} role="presentation">
@@ -186,15 +188,14 @@ function Scores({ frame, names, layout, shown, weights, onMove }: ScoresProps) {
 
 /** A later column: a bar for each key, with its number at its end. */
 function Column({ step, at, names, layout }: { step: Step; at: number; names: string[]; layout: Layout }) {
-  const { lane, longest } = layout;
-  const { left, top, named } = layout.columns[at] ?? { left: 0, top: 0, named: false };
+  const { left, top, longest, named } = layout.columns[at] ?? { left: 0, top: 0, longest: 0, named: false };
   return (
     <g role="group" aria-label={step.title}>
       <text x={left} y={top - 14} class="vt-step-name">
         {step.title}
       </text>
       {names.map((name, key) => {
-        const [value, middle] = [step.numbers[key] ?? 0, top + lane * (key + 0.5)];
+        const [value, middle] = [step.numbers[key] ?? 0, top + layout.lane * (key + 0.5)];
         const length = Math.max(1, (value / step.top) * longest);
         return (
           <g key={`${key} ${name}`}>
@@ -205,9 +206,9 @@ function Column({ step, at, names, layout }: { step: Step; at: number; names: st
             )}
             <rect
               x={left}
-              y={middle - 0.2 * lane}
+              y={middle - 0.2 * layout.lane}
               width={length}
-              height={0.4 * lane}
+              height={0.4 * layout.lane}
               rx={4}
               class={step.kind}
             />
