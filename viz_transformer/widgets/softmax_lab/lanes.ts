@@ -3,8 +3,12 @@
 /** Pixels above the lanes of a column, for its title. */
 export const HEAD = 34;
 const GAP = 20; // between columns
-const CHROME = 200; // of a view, above and below its picture
-const [WIDE_MARGIN, NARROW_MARGIN] = [288 + 48, 32]; // of the picture; stage.css has the same
+// What is beside the picture and above and below it, in pixels; stage.css has the same. A narrow view has its
+// inspector below.
+const [WIDE, NARROW] = [
+  { beside: 288 + 48, above: 200 },
+  { beside: 32, above: 240 },
+];
 const LOWEST = 2.2; // a lane's height, in units: its text and a finger
 const HIGHEST = 160; // pixels; with few keys the lanes would be bars
 const READABLE = 30; // the least width of all columns side by side, in units
@@ -41,12 +45,13 @@ export function layOut(
   textSize: number,
 ): Layout {
   const unit = Math.min(26, Math.max(16, view.width / 80)) * textSize;
-  const width = view.width - (view.width >= 900 ? WIDE_MARGIN : NARROW_MARGIN);
+  const { beside, above } = view.width >= 900 ? WIDE : NARROW;
+  const width = view.width - beside;
   const names = Math.min(width / (view.width >= 900 ? 4 : 3), unit * (1 + widest));
   const room = width - names;
   const isRow = room > READABLE * unit; // else, as on a phone, one column below the other
   const nBlocks = isRow ? 1 : shares.length + 1;
-  const share = (view.height - CHROME) / nBlocks - HEAD;
+  const share = (view.height - above) / nBlocks - HEAD;
   const lane = Math.max(LOWEST * unit, Math.min(HIGHEST, share / nKeys));
   const block = HEAD + lane * nKeys;
   const left = names + GAP;
