@@ -32,9 +32,9 @@ _DOCUMENT = """<!doctype html>
 
 #: What a page says until its script runs, and above the still pictures of its views where none can.
 NOT_RUNNING = (
-    '<p class="vt-instead">The views of this page are still pictures: its scripts do not run, because this '
-    "browser or the policy of the site that serves it (Content-Security-Policy) does not allow it. Saved and "
-    "opened from a disk, it works.</p>"
+    '<p class="vt-instead">The views of this page are still pictures in few colours: its scripts do not run, '
+    "because this browser or the policy of the site that serves it (Content-Security-Policy) does not allow "
+    "it. Saved and opened from a disk, it works.</p>"
 )
 
 #: What every page of ours begins with.

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _MOST_PIXELS = 400  # of the width; fewer where the picture would take more bytes
 _MOST_BYTES = 60_000
 _MOST_BYTES_IN_NOTEBOOKS = 6_000  # the course, with forty of them, is to stay below 25 MB
-_COLOURS = 8
+#: Chosen so that no colour is far from what it stands for: those of weights say how large they are.
+_COLOURS = 16
 
 _PICTURE = re.compile(r'<img\b[^>]*\balt="([^"]*)"[^>]*\bsrc="data:image/png;base64,([^"]*)"[^>]*>')
 
@@ -58,7 +59,7 @@ def _as_svg(picture: Image, most_bytes: int, most_pixels: float = _MOST_PIXELS) 
     shrink = min(1, most_pixels / picture.width)
     size = width, height = round(shrink * picture.width), max(1, round(shrink * picture.height))
     small = picture.resize(size, Image.Resampling.BOX)
-    reduced = small.quantize(_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    reduced = small.quantize(_COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
     palette = np.array(reduced.getpalette()).reshape(-1, 3).tolist()
     numbers, pixels, counts = np.unique(np.asarray(reduced), return_inverse=True, return_counts=True)
     # The most frequent colour first: it is the background, and the others are drawn over it.
