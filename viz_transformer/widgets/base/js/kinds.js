@@ -9,7 +9,7 @@
  * @property {"source" | "target"} key the words that are looked at
  */
 
-/** @type {Record<"encoder" | "decoder" | "cross", Kind>} */
+/** @type {Record<string, Kind>} "encoder", "decoder" and "cross" */
 export const ATTENTION_KINDS = {
   encoder: { name: "Encoder", label: "Encoder self-attention", query: "source", key: "source" },
   decoder: { name: "Decoder", label: "Decoder self-attention", query: "target", key: "target" },
