@@ -99,7 +99,7 @@ def describe_logit_lens(lens: LogitLens) -> str:
 def plot_attribution(parts: LogitAttribution, ax: Axes | None = None) -> Axes:
     """Draw what each head and each feed-forward network adds to a logit: a row for each layer.
 
-    The line below the title has the whole sum. Orange lowers the logit, blue raises it.
+    The line below the title has the whole sum. Brown lowers the logit, green raises it.
 
     >>> import viz_transformer as vt
     >>> from viz_transformer.config import ModelConfig
@@ -163,7 +163,7 @@ def plot_patching(found: PatchingMap, ax: Axes | None = None) -> Axes:
     """Draw how much of the clean answer each part brings back: 0 is the corrupted run, 1 the clean one.
 
     Rows are layers; columns are heads, or the positions of the prompt, "clean|corrupted" where the two
-    differ. Orange leads away from the clean answer, blue towards it.
+    differ. Brown leads away from the clean answer, green towards it.
 
     >>> import viz_transformer as vt
     >>> model, prompts = vt.load_language_model(), ("el gato", "la vaca")

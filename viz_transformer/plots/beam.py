@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from viz_transformer._numbers import fixed_number
+from viz_transformer._shared import SHARED
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _KEPT, _BEST, _GONE = COLOURS["text"], COLOURS["accent"], COLOURS["score"]
 #: A mark for each fate, so that colour is not needed to tell them apart.
-_MARKS = {"kept": "", "finished": "■ ", "pruned": "✕ ", "forbidden": "⊘ "}
+_MARKS = {status: f"{mark} " for status, mark in SHARED["statuses"].items()} | {"kept": ""}
 _LONGEST_TOKEN = 12
 _NARROWEST_IN, _WIDEST_IN = 5.6, 40.0  # the narrowest holds the title
 

@@ -33,8 +33,8 @@ def plot_position_bias(
 ) -> Axes:
     """Draw what each head adds to its scores at each distance: a row for each head, in a picture a map.
 
-    Blue raises the score of a key at that distance, orange lowers it. A row of one colour treats all
-    positions alike; one that is blue left of 0 looks back.
+    Green raises the score of a key at that distance, brown lowers it. A row of one colour treats all
+    positions alike; one that is green left of 0 looks back.
 
     >>> import numpy as np
     >>> import viz_transformer as vt

@@ -78,8 +78,8 @@ function matchInWords({ layers, matched, attendsBy }, layer) {
 
 /** What the colours of differences, or of weights that are not normalised, stand for. */
 function coloursInWords({ unnormalised, least }) {
-  if (!unnormalised) return "Blue: more than before. Orange: less than before.";
-  return least < 0 ? "Blue: above 0. Orange: below 0." : "Blue: above 0.";
+  if (!unnormalised) return "Green: more than before. Brown: less than before.";
+  return least < 0 ? "Green: above 0. Brown: below 0." : "Green: above 0.";
 }
 
 /** What the patches of a picture show, in sentences. */

@@ -1,5 +1,6 @@
-// The three kinds of attention: their names, and what their axes are. Python has the same in
-// viz_transformer/trace/kinds.py.
+// The three kinds of attention: their names, and what their axes are.
+
+import shared from "../../../shared.json" with { type: "json" };
 
 /**
  * @typedef {object} Kind
@@ -9,9 +10,4 @@
  * @property {"source" | "target"} key the words that are looked at
  */
 
-/** @type {Record<"encoder" | "decoder" | "cross", Kind>} */
-export const ATTENTION_KINDS = {
-  encoder: { name: "Encoder", label: "Encoder self-attention", query: "source", key: "source" },
-  decoder: { name: "Decoder", label: "Decoder self-attention", query: "target", key: "target" },
-  cross: { name: "Cross", label: "Cross-attention", query: "target", key: "source" },
-};
+export const ATTENTION_KINDS = /** @type {Record<"encoder" | "decoder" | "cross", Kind>} */ (shared.kinds);
