@@ -43,3 +43,30 @@ def test_a_number_below_0_does_not_look_like_its_opposite(theme: str, vision: st
 
 def test_the_weight_s_colour_is_the_end_of_its_scale() -> None:
     assert SHARED["colours"]["weight"][:2] == [STOPS[theme][-1] for theme in THEMES]
+
+
+#: What is written in a colour, and on which it stands.
+TEXT = [
+    *((role, "page") for role in ("ink", "muted", "query", "key", "weight", "you")),
+    *((role, "page") for role in ("below", "above", "right", "wrong")),
+    *((role, "raised") for role in ("ink", "muted", "query", "key", "you")),
+    *((role, f"{role}-tint") for role in ("query", "key", "weight", "you")),
+    *(("ink", tint) for tint in ("query-tint", "key-tint", "weight-tint", "you-tint", "word-tint")),
+    *(("query", behind) for behind in ("weight-tint", "line", "key-tint")),
+]
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=THEMES)
+def test_text_and_bars_can_be_seen(theme: int) -> None:
+    named = {role: each[theme] for role, each in SHARED["colours"].items()}
+    for role, behind in TEXT:
+        assert contrast(named[role], named[behind]) >= 4.5, (role, behind)
+    assert contrast(named["fill"], named["page"]) >= 3
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=THEMES)
+@pytest.mark.parametrize("vision", VISIONS)
+def test_roles_are_told_apart_by_everyone(theme: int, vision: str) -> None:
+    for pair in (("query", "key"), ("query", "weight"), ("key", "weight"), ("below", "above")):
+        one, other = (SHARED["colours"][role][theme] for role in pair)
+        assert apart(one, other, vision) > 0.07, pair

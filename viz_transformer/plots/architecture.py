@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FILLS = {
-    "tokens": "fill-words",
-    "embedding": "fill-words",
-    "positions": "fill-words",
-    "self_attention": "fill-attention",
-    "masked_self_attention": "fill-attention",
-    "cross_attention": "fill-attention",
-    "feed_forward": "fill-network",
-    "output": "fill-words",
+    "tokens": "key-tint",
+    "embedding": "key-tint",
+    "positions": "key-tint",
+    "self_attention": "weight-tint",
+    "masked_self_attention": "weight-tint",
+    "cross_attention": "weight-tint",
+    "feed_forward": "line",
+    "output": "key-tint",
 }
 _WIDTHS = {"tokens": 0.75, "self_attention": 1.1, "masked_self_attention": 1.1, "cross_attention": 1.5,
            "output": 1.15}  # fmt: skip
@@ -119,8 +119,8 @@ def _draw_column(
 
     box, width, middle = column[0], _width(column), x + _width(column) / 2
     framed = len(column) == 1 and box["key"] == chosen
-    fill = COLOURS["fill-norm" if len(column) > 1 else _FILLS.get(box["part"], "fill-norm")]
-    edge = COLOURS["accent" if framed else "border"]
+    fill = COLOURS["raised" if len(column) > 1 else _FILLS.get(box["part"], "raised")]
+    edge = COLOURS["ink" if framed else "fill"]
     ax.add_patch(Rectangle((x, bottom), width, top - bottom, fc=fill, ec=edge, lw=2 if framed else 0.8))
     learned = sum(each["parameters"] for each in column)
     ax.text(middle, bottom - 0.13, f"{learned:,}" if learned else "–", size=6.5, ha="center", va="center")
@@ -154,7 +154,7 @@ def _draw_vectors(
     strip = x + width - _STRIP - 0.06
     if box["weights"] is None:
         for y in rows[: len(box["tokens"])]:
-            ax.plot([x, strip], [y, y], color=COLOURS["outline"], lw=0.7)
+            ax.plot([x, strip], [y, y], color=COLOURS["fill"], lw=0.7)
     else:
         _draw_attention(ax, box, (x, strip), rows, bottom)
     values = np.asarray(box["vectors"])[:, :_CELLS]  # [position, cell]
@@ -195,5 +195,5 @@ def _draw_memory(
     x = encoder[-1][1] + _width(encoder[-1][0])
     middle, gutter, to = (top + bottom) / 2, bottom - _BELOW + 0.08, crosses[0] + 0.15
     path = [(x, middle), (x + 0.2, middle), (x + 0.2, gutter), (to, gutter), (to, decoder_top + 0.02)]
-    ax.plot(*zip(*path, strict=True), color=COLOURS["part"], lw=1.6)
-    ax.text(x + 0.26, gutter, "memory", color=COLOURS["part"], size=8, va="center")
+    ax.plot(*zip(*path, strict=True), color=COLOURS["key"], lw=1.6)
+    ax.text(x + 0.26, gutter, "memory", color=COLOURS["key"], size=8, va="center")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from viz_transformer._numbers import fixed_number, short_number
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import ink_in, signed_colormap, weight_colormap
+from viz_transformer.plots.colour import COLOURS, ink_in, signed_colormap, weight_colormap
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.plots.text_in_files import TextFigure
 from viz_transformer.trace import AttentionSteps, ComputedHead, compute_head
@@ -145,7 +145,7 @@ def _draw(ax: Axes, name: str, matrix: NDArray[np.float64]) -> None:
         vmax=1 if name == "weights" else limit,
         aspect="auto",
     )
-    ax.set_facecolor("0.85")  # where a masked score is −∞
+    ax.set_facecolor(COLOURS["line"])  # where a masked score is −∞
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     ax.set(xticks=[], yticks=[])

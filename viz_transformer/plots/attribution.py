@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import COLOURS, ink_in, signed_colormap, weight_colormap
+from viz_transformer.plots.colour import COLOURS, ink_in, signed_colormap, word_colormap
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.plots.matrix import SLANTED
@@ -63,12 +63,12 @@ def plot_logit_lens(lens: LogitLens, ax: Axes | None = None, *, show: str = "top
         width = 2.6 + max(_width(values, 0.66), 2.64)
         _, ax = new_axes(width, height + _room_for(lens.tokens), close=True)
         set_alt_text(ax.figure, describe_logit_lens(lens))  # type: ignore[arg-type]
-    image = _draw(ax, values, weight_colormap(), (0.0, 1.0), texts, bold=is_answer)
+    image = _draw(ax, values, word_colormap(), (0.0, 1.0), texts, bold=is_answer)
     _name_axes(ax, lens.tokens, lens.rows, "the model reads →")
     below = ax.secondary_xaxis("bottom")
     named = _named_columns(values.shape)
     below.set_xticks(named, [_short(lens.answers[i]) for i in named], **label_style(8))
-    below.set_xlabel("the answer", color="0.35", loc="left")
+    below.set_xlabel("the answer", color=COLOURS["muted"], loc="left")
     below.tick_params(length=0)
     below.spines[:].set_visible(False)
     ax.set_title(f"{title} each layer", loc="left", weight="bold", size=11)
@@ -316,10 +316,10 @@ def _name_axes(ax: Axes, columns: Sequence[str], rows: Sequence[str], what: str)
     ax.set_xticks(named, names, **label_style(9), **(SLANTED if slanted else {}))
     ax.set_yticks(range(len(rows)), list(rows), size=9)
     ax.tick_params(which="both", length=0)
-    ax.set_xlabel(what, color="0.35", loc="left", labelpad=6)
+    ax.set_xlabel(what, color=COLOURS["muted"], loc="left", labelpad=6)
 
 
 def _add_bar(ax: Axes, image: AxesImage, meaning: str) -> None:
     bar = ax.figure.colorbar(image, ax=[ax], shrink=0.7, aspect=22, pad=0.02)
     bar.outline.set_visible(False)
-    bar.set_label(meaning, color=COLOURS["text"], size=9)
+    bar.set_label(meaning, color=COLOURS["ink"], size=9)

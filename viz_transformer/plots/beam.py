@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace
 
-_KEPT, _BEST, _GONE = COLOURS["text"], COLOURS["accent"], COLOURS["score"]
+_KEPT, _BEST, _GONE = COLOURS["ink"], COLOURS["query"], COLOURS["muted"]
 #: A mark for each fate, so that colour is not needed to tell them apart.
 _MARKS = {status: f"{mark} " for status, mark in SHARED["statuses"].items()} | {"kept": ""}
 _LONGEST_TOKEN = 12
@@ -121,7 +121,7 @@ def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | N
             f"is {label(tokens[most])} with {before[most]:.3f}.",
         )
     rows = range(len(tokens))
-    ax.barh([row - 0.2 for row in rows], before, height=0.36, color=COLOURS["score"], label="of the model")
+    ax.barh([row - 0.2 for row in rows], before, height=0.36, color=COLOURS["muted"], label="of the model")
     for row in rows:
         told = f"{before[row]:.3f}" + ("" if after is None else f" → {after[row]:.3f}")
         end = max(before[row], 0.0 if after is None else after[row])
@@ -134,7 +134,7 @@ def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | N
             ha="right" if end > 0.7 else "left",
             va="center",
             size=9,
-            color="white" if end > 0.7 else "0.25",
+            color="white" if end > 0.7 else COLOURS["muted"],
         )
     if after is not None:
         ax.barh([row + 0.2 for row in rows], after, height=0.36, color=_BEST, label="to draw from")

@@ -25,31 +25,20 @@ STOPS: dict[str, list[str]] = SHARED["weights"]
 SIGNED: dict[str, list[str]] = SHARED["signed"]
 
 
-#: One colour per meaning, as the light theme of widgets/base/style.css has them; a test compares.
-COLOURS = {
-    "text": "#14171f",
-    "muted": "#565d6b",
-    "border": "#c3c8d1",
-    "accent": "#c2410c",
-    "score": "#6b7280",
-    "part": "#7a3e9d",
-    "weight": "#264cb3",
-    "slope": "#15803d",
-    "loss": "#0f766e",
-    "position": "#9d3b7a",
-    "right": "#15803d",
-    "wrong": "#b91c1c",
-    "fill-attention": "#d6e5f7",
-    "fill-network": "#fbe3c9",
-    "fill-norm": "#eaebee",
-    "fill-words": "#d9ecd9",
-    "outline": "#8b93a1",
-}
+#: The colours by role, as they are on white.
+COLOURS: dict[str, str] = {role: named[0] for role, named in SHARED["colours"].items()}
 
 
 def weight_colormap(theme: str = "light") -> LinearSegmentedColormap:
     """Return the scale from weight 0 to 1; `theme` is ``"light"`` or ``"dark"``."""
     return LinearSegmentedColormap.from_list(f"attention_{theme}", STOPS[theme])
+
+
+def word_colormap() -> LinearSegmentedColormap:
+    """Return the scale of a word's probability, from 0 to 1."""
+    return LinearSegmentedColormap.from_list(
+        "word", [COLOURS[role] for role in ("page", "word-tint", "word-half", "query")]
+    )
 
 
 def signed_colormap(theme: str = "light") -> LinearSegmentedColormap:

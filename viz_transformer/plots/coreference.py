@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import COLOURS
+from viz_transformer.plots.colour import COLOURS, STOPS
 from viz_transformer.plots.figures import new_axes
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ class Row(Protocol):
 
 
 _BARS: tuple[tuple[str, str, str, Callable[[Row], float]], ...] = (
-    ("right", COLOURS["score"], "", lambda row: row.accuracy),
-    ("right, it sees no noun", COLOURS["border"], "//", lambda row: row.accuracy_blind),
+    ("right", COLOURS["muted"], "", lambda row: row.accuracy),
+    ("right, it sees no noun", COLOURS["fill"], "//", lambda row: row.accuracy_blind),
     ("tired: weight on the animal", COLOURS["weight"], "", lambda row: row.tired.most("animal")),
-    ("wide: weight on the place", COLOURS["accent"], "..", lambda row: row.wide.most("place")),
+    ("wide: weight on the place", STOPS["light"][3], "..", lambda row: row.wide.most("place")),
 )
 _WIDTH = 0.2
 

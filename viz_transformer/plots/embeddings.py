@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
-_WORD, _READ, _WANTED = COLOURS["muted"], COLOURS["accent"], COLOURS["right"]
-_SPECIAL, _PLAIN = COLOURS["fill-network"], COLOURS["fill-words"]
+_WORD, _READ, _WANTED = COLOURS["muted"], COLOURS["key"], COLOURS["right"]
+_SPECIAL, _PLAIN = COLOURS["line"], COLOURS["key-tint"]
 
 
 def plot_ids(ids: ArrayLike, tokens: Sequence[str], *, pad_id: int = 0, ax: Axes | None = None) -> Axes:
@@ -65,7 +65,7 @@ def plot_ids(ids: ArrayLike, tokens: Sequence[str], *, pad_id: int = 0, ax: Axes
         colour = "#fff" if is_pad else _SPECIAL if token.startswith("<") else _PLAIN
         ax.add_patch(_cell(column, row, colour, hatched=is_pad))
         text = f"{label(token)}\n{batch[row, column]}"
-        ink = COLOURS["muted"] if is_pad else COLOURS["text"]
+        ink = COLOURS["muted"] if is_pad else COLOURS["ink"]
         ax.text(column, row, text, ha="center", va="center", color=ink, **label_style(9))
     ax.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.5, -0.5))
     ax.set_xticks(range(n_columns))
@@ -130,7 +130,7 @@ def plot_embedding_map(
     ax.scatter(plane.points[:, 0], plane.points[:, 1], s=8, color=COLOURS["muted"], alpha=0.5)
     for index in [*near, chosen]:
         x, y = plane.points[index]
-        ax.plot(x, y, "o", color=COLOURS["accent"], markersize=8 if index == chosen else 4)
+        ax.plot(x, y, "o", color=COLOURS["ink"], markersize=8 if index == chosen else 4)
         ax.annotate(label(tokens[index]), (x, y), (5, 3), textcoords="offset points", **label_style(9))
     ax.set(xticks=[], yticks=[])
     ax.set_xlabel(f"first axis, {plane.shares[0]:.0%} of the variance", size=9)
@@ -227,7 +227,7 @@ def plot_start(
 def _draw_logits(
     ax: Axes, logits: NDArray[np.float64], tokens: Sequence[str], read: int, wanted: int
 ) -> None:
-    colours = [COLOURS["score"]] * len(logits)
+    colours = [COLOURS["muted"]] * len(logits)
     colours[read], colours[wanted] = _READ, _WANTED
     ax.bar(range(len(logits)), logits, color=colours)
     ax.set_xticks(range(len(logits)), [label(token) for token in tokens], rotation=90, **label_style(8))
@@ -249,14 +249,14 @@ def _draw_initial_losses(
     """Draw (standard deviation, loss) pairs, and the loss of a uniform distribution across them."""
     if losses:
         ax.plot(*zip(*losses, strict=True), "o-", color=_WORD, markersize=3)
-    ax.axhline(uniform, color="0.5", linewidth=0.9, linestyle="--")
+    ax.axhline(uniform, color=COLOURS["fill"], linewidth=0.9, linestyle="--")
     ax.annotate(
         f"{uniform_name} = {uniform:.2f}", (1, uniform), xycoords=("axes fraction", "data"),
-        xytext=(-2, 3), textcoords="offset points", ha="right", size=8, color="0.35",
+        xytext=(-2, 3), textcoords="offset points", ha="right", size=8, color=COLOURS["muted"],
     )  # fmt: skip
     if here is not None:
-        ax.plot(*here, "o", color=_READ, markersize=8)
-        ax.set_title(f"loss {here[1]:.1f}", loc="left", weight="bold", size=10, color=_READ)
+        ax.plot(*here, "o", color=COLOURS["ink"], markersize=8)
+        ax.set_title(f"loss {here[1]:.1f}", loc="left", weight="bold", size=10)
     if not losses and here is None:
         ax.set_xlim(0.01, 1)  # matplotlib before 3.11 can't draw a logarithmic axis without data
     ax.set_xscale("log")
@@ -271,7 +271,7 @@ def _cell(column: int, row: int, colour: str, *, hatched: bool) -> Rectangle:
     from matplotlib.patches import Rectangle
 
     return Rectangle(
-        (column - 0.47, row - 0.45), 0.94, 0.9, facecolor=colour, edgecolor=COLOURS["border"],
+        (column - 0.47, row - 0.45), 0.94, 0.9, facecolor=colour, edgecolor=COLOURS["line"],
         hatch="///" if hatched else None, linewidth=0.8,
     )  # fmt: skip
 

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_BEFORE, _AFTER = COLOURS["score"], COLOURS["accent"]
+_BEFORE, _AFTER = COLOURS["muted"], COLOURS["you"]
 #: For each kind a colour and a shape, so that neither is needed to tell them apart.
 _KINDS = {
-    "encoder": (COLOURS["part"], "o"),
-    "decoder": (COLOURS["score"], "s"),
-    "cross": (COLOURS["text"], "^"),
+    "encoder": (COLOURS["key"], "o"),
+    "decoder": (COLOURS["query"], "s"),
+    "cross": (COLOURS["ink"], "^"),
 }
 _MOST_NAMED = 3  # heads whose effect is named in the picture, besides the surest
 
@@ -122,7 +122,7 @@ def plot_head_effects(effects: Sequence[HeadEffect], ax: Axes | None = None) -> 
             label=kind,
             zorder=3,
         )
-    ax.axhline(0, color="0.7", linewidth=0.8)
+    ax.axhline(0, color=COLOURS["fill"], linewidth=0.8)
     ax.set_xlim(0, 1.04)
     ax.margins(y=0.18)
     _name_heads(ax, effects)
@@ -213,7 +213,7 @@ def _name_heads(ax: Axes, effects: Sequence[HeadEffect]) -> None:
             ha="right",
             va="top",
             size=9,
-            arrowprops={"arrowstyle": "-", "color": "0.5", "shrinkB": 3, "relpos": (1, 1)},
+            arrowprops={"arrowstyle": "-", "color": COLOURS["fill"], "shrinkB": 3, "relpos": (1, 1)},
         )
 
 

@@ -18,7 +18,7 @@ from viz_transformer._numbers import (
 )
 from viz_transformer.analysis.combine import SHARES, Scale
 from viz_transformer.plots.alt_text import describe_matrix, set_alt_text
-from viz_transformer.plots.colour import ink_in
+from viz_transformer.plots.colour import COLOURS, ink_in
 from viz_transformer.plots.colour_scale import ColourScale, ScaleChoice, colour_scale, note_on_cells
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
@@ -33,7 +33,6 @@ _MOST_LABELS = 40  # more tokens than this on an axis, and every second, third �
 _MOST_STRETCH = 12  # times as many keys as queries, as of sound: then cells are no squares
 _MOST_TITLE = 44  # characters in a line of a title
 _TITLE_LINE = 0.24  # inches
-_BARRED = "#f4f4f4"
 #: How long labels along the top are turned.
 SLANTED: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
 
@@ -181,7 +180,7 @@ def hatch(ax: Axes, masked: NDArray[np.bool_]) -> None:
     ]
     path = Path.make_compound_path(*(Path(box, Path.unit_rectangle().codes) for box in boxes))
     ax.add_patch(
-        PathPatch(path, facecolor=_BARRED, edgecolor="0.6", hatch="/////", linewidth=0, gid="masked")
+        PathPatch(path, fc=COLOURS["raised"], ec=COLOURS["fill"], hatch="/////", linewidth=0, gid="masked")
     )
 
 
@@ -210,5 +209,5 @@ def name_query_and_key_axes(ax: Axes, query: str = "query", key: str = "key (att
     ax.xaxis.set_label_position("top")
     ax.xaxis.tick_top()
     ax.tick_params(which="both", length=0)
-    ax.set_xlabel(f"{key} →", color="0.35", loc="left", labelpad=8)
-    ax.set_ylabel(f"← {query}", color="0.35", loc="top", labelpad=8)
+    ax.set_xlabel(f"{key} →", color=COLOURS["muted"], loc="left", labelpad=8)
+    ax.set_ylabel(f"← {query}", color=COLOURS["muted"], loc="top", labelpad=8)

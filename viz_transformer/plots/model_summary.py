@@ -45,15 +45,15 @@ class MachinePart(Protocol):
 
 #: Each sort of part: its name, its colour, and what is in the names of its parts.
 _SORTS = (
-    ("attention", COLOURS["fill-attention"], "attention"),
-    ("feed-forward", COLOURS["fill-network"], "feed-forward"),
-    ("norms", COLOURS["fill-norm"], "norm"),
-    ("words and positions", COLOURS["fill-words"], ""),
+    ("attention", COLOURS["weight-tint"], "attention"),
+    ("feed-forward", COLOURS["line"], "feed-forward"),
+    ("norms", COLOURS["raised"], "norm"),
+    ("words and positions", COLOURS["key-tint"], ""),
 )
 _WIDTH, _GAP = 4.7, 0.6  # of a tower, and between the two; all in inches
 _HEIGHTS = {1: 0.27, 2: 0.42, 3: 0.6}  # of a box, by its lines of text
 _SPACE, _ROOM = 0.1, 0.26  # between boxes, and above a layer for its name
-_PATH = COLOURS["accent"]
+_PATH = COLOURS["key"]
 
 
 def plot_machine(parts: Sequence[MachinePart], *, title: str = "") -> Figure:
@@ -177,7 +177,7 @@ def _draw_tower(ax: Axes, tower: _Tower) -> None:
     style: dict[str, Any] = {"size": 8.5, "va": "center", "color": "black"}
     for box in tower.boxes:
         colour = _sort(box.part)[1]
-        _draw_frame(ax, left + 0.12, right - 0.12, box.bottom, box.top, face=colour, edge="0.55")
+        _draw_frame(ax, left + 0.12, right - 0.12, box.bottom, box.top, face=colour, edge=COLOURS["fill"])
         row = box.top - 0.14
         ax.text(left + 0.22, row, box.part.name, weight="bold", **style)
         ax.text(left + 1.3, row, box.lines[0], **style)
@@ -185,7 +185,7 @@ def _draw_tower(ax: Axes, tower: _Tower) -> None:
         for number, line in enumerate(box.lines[1:], start=1):
             ax.text(left + 0.22, row - 0.165 * number, line, **style)
     bottom, top = tower.layer[0].bottom, tower.layer[-1].top
-    _draw_frame(ax, left, right, bottom - 0.07, top + _ROOM - 0.02, face="none", edge="0.2")
+    _draw_frame(ax, left, right, bottom - 0.07, top + _ROOM - 0.02, face="none", edge=COLOURS["ink"])
     part = tower.layer[0].part
     ax.text(
         right - 0.12, top + 0.12, f"{part.stack} layer, × {part.times}",
@@ -222,7 +222,7 @@ def _draw_memory(ax: Axes, towers: Sequence[_Tower]) -> None:
 def _draw_shares(ax: Axes, parts: Sequence[MachinePart]) -> None:
     start = 0.0
     for (name, share), (_, colour, _) in zip(shares(parts).items(), _SORTS, strict=True):
-        ax.barh(0, share, left=start, color=colour, edgecolor="0.55", label=f"{name} {share:.1%}")
+        ax.barh(0, share, left=start, color=colour, edgecolor=COLOURS["fill"], label=f"{name} {share:.1%}")
         start += share
     ax.set(xlim=(0, 1), ylim=(-0.4, 0.4))
     ax.set_axis_off()

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 #: What is told apart, each with its colour, its hatching and the parts that it sums up.
 _SORTS = (
-    ("words and positions", COLOURS["fill-words"], "", ("words", "positions", "segments")),
-    ("attention", COLOURS["fill-attention"], "", ("attention",)),
-    ("feed-forward", COLOURS["fill-network"], "//", ("feed-forward",)),
-    ("the rest", COLOURS["outline"], "", ("norms", "pooler", "classifier", "output bias")),
+    ("words and positions", COLOURS["key-tint"], "", ("words", "positions", "segments")),
+    ("attention", COLOURS["weight-tint"], "", ("attention",)),
+    ("feed-forward", COLOURS["line"], "//", ("feed-forward",)),
+    ("the rest", COLOURS["fill"], "", ("norms", "pooler", "classifier", "output bias")),
 )
 _MILLION = 1e6
 _LEAST_SHARE = 0.09  # of the longest bar; a shorter piece has no room for its number
@@ -60,7 +60,7 @@ def plot_sizes(bills: Mapping[str, Mapping[str, int]], ax: Axes | None = None) -
         widths = [sum(bill.get(part, 0) for part in parts) / _MILLION for bill in bills.values()]
         ax.barh(
             range(len(bills)), widths, 0.62, starts,
-            color=colour, hatch=hatch, edgecolor=COLOURS["outline"], linewidth=0.6, label=sort,
+            color=colour, hatch=hatch, edgecolor=COLOURS["fill"], linewidth=0.6, label=sort,
         )  # fmt: skip
         for row, (start, width) in enumerate(zip(starts, widths, strict=True)):
             if width > _LEAST_SHARE * longest:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import ink_on, weight_colormap
+from viz_transformer.plots.colour import COLOURS, ink_on, weight_colormap
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
 
@@ -71,7 +71,7 @@ def plot_spread(
     ax.spines[:].set_visible(False)
     ax.set_xlabel(
         "how far each word's output moved, as a share of its length; ✎: the word that was changed",
-        color="0.35",
+        color=COLOURS["muted"],
         size=9,
         loc="left",
     )

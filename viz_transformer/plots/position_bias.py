@@ -97,7 +97,7 @@ def _draw_distances(
     n_heads = len(biases)
     extent = (distances[0] - 0.5, distances[-1] + 0.5, n_heads - 0.5, -0.5)
     image = _draw(ax, biases, aspect="auto", extent=extent)
-    ax.axvline(0, color=COLOURS["text"], linewidth=0.8, linestyle=":")
+    ax.axvline(0, color=COLOURS["ink"], linewidth=0.8, linestyle=":")
     if n_heads <= _MOST_NAMED:
         ax.set_yticks(range(n_heads), [str(head) for head in heads])
     ax.set_ylabel("head")
@@ -119,7 +119,7 @@ def _draw_offsets(ax: Axes, biases: NDArray[np.float32], heads: Sequence[int]) -
         sheet[top : top + height, left : left + width] = bias
         ax.text(left - 0.5, top - 0.7, f"head {head}", size=9, va="bottom")
         centre = left + (width - 1) / 2, top + (height - 1) / 2
-        ax.plot(*centre, "o", color=COLOURS["text"], fillstyle="none", markersize=4, markeredgewidth=0.8)
+        ax.plot(*centre, "o", color=COLOURS["ink"], fillstyle="none", markersize=4, markeredgewidth=0.8)
     ax.set(xticks=[], yticks=[])
     ax.set_xlabel("offset from query to key, in patches: right →")
     ax.set_ylabel("← down")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SINE, _COSINE, _MARK = COLOURS["position"], COLOURS["text"], COLOURS["accent"]
+_SINE, _COSINE, _MARK = COLOURS["ink"], COLOURS["muted"], COLOURS["ink"]
 _MOST_LINES = 64  # of other positions behind the chosen one's
 
 
@@ -124,8 +124,8 @@ def plot_wavelength(
         alike = look_alikes(table, position, pair)
         ax.axvline(position, color=_MARK, linewidth=1)
         for dimension in (even, odd):
-            ax.plot(alike, table[list(alike), dimension], "o", color=_MARK, markersize=3)
-        ax.plot([], [], "o", color=_MARK, markersize=3, label=f"looks like {position}")
+            ax.plot(alike, table[list(alike), dimension], "o", color=_MARK, mfc="white", markersize=5)
+        ax.plot([], [], "o", color=_MARK, mfc="white", markersize=5, label=f"looks like {position}")
     _hide_frame(ax)
     _set_title(ax, f"Dimensions {even} and {odd}{_turn(table, pair)}")
     ax.set_xlabel("position")
@@ -203,7 +203,7 @@ def plot_by_offset(
     figure, ax = (None, ax) if ax is not None else new_axes(6.4, 2.8)
     places = np.arange(len(matrix))
     for row in places[:: -(-len(matrix) // _MOST_LINES)]:
-        ax.plot(places - row, matrix[row], color="0.75", linewidth=0.8)
+        ax.plot(places - row, matrix[row], color=COLOURS["line"], linewidth=0.8)
     ax.plot(places - position, matrix[position], color=_SINE, linewidth=1.8)
     _hide_frame(ax)
     _set_title(ax, f"From position {position}; pale, from every other")

@@ -44,7 +44,7 @@ def plot_probabilities(probabilities: Mapping[str, float], title: str = "", ax: 
         told = "; ".join(f"{name} {each:.3f}" for name, each in probabilities.items())
         set_alt_text(figure, f"Bars of probabilities. {title + ': ' if title else ''}{told}.")
     rows = range(len(probabilities))
-    ax.barh(rows, list(probabilities.values()), 0.66, color=COLOURS["score"])
+    ax.barh(rows, list(probabilities.values()), 0.66, color=COLOURS["query"])
     for row, each in zip(rows, probabilities.values(), strict=True):
         ax.text(each + 0.01, row, f"{each:.3f}", va="center", size=9)
     names = [visible(textwrap.shorten(name, _LONGEST_NAME, placeholder="…")) for name in probabilities]

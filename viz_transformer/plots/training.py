@@ -26,10 +26,10 @@ LOG_FACTOR = 20
 _MOST_MOMENTS = 6  # in the strip
 _MOST_NAMES = 12  # tokens on an axis of the strip
 _LINES: tuple[dict[str, Any], ...] = (
-    {"color": COLOURS["loss"]},
-    {"color": COLOURS["part"], "linestyle": (0, (5, 2))},
+    {"color": COLOURS["ink"]},
+    {"color": COLOURS["muted"], "linestyle": (0, (5, 2))},
 )
-_MARK = COLOURS["accent"]
+_MARK = COLOURS["ink"]
 _STRIP = (
     "columns: keys, attended to; rows: queries, which attend; after the step, the entropy as a share "
     "of its maximum"
@@ -83,7 +83,7 @@ def plot_training(
     _write_translations(words, selections, sentence)
     for selected, strip in zip(selections, strips, strict=True):
         _draw_strip(strip, selected, sentence, kind, named=len(selections) > 1)
-    strip.supxlabel(_STRIP, x=0.01, ha="left", size=8, color="0.35")
+    strip.supxlabel(_STRIP, x=0.01, ha="left", size=8, color=COLOURS["muted"])
     set_alt_text(figure, _describe(selections, sentence, kind))
     return figure
 
@@ -218,7 +218,7 @@ def _write_translations(ax: Axes, selections: list[_Selection], sentence: int) -
         lines.append((name, selected.moment.translations[sentence]))
     y = 1.0
     for name, text in lines:
-        ax.text(0, y, visible(name), size=9, color="0.4", va="top", parse_math=False)
+        ax.text(0, y, visible(name), size=9, color=COLOURS["muted"], va="top", parse_math=False)
         wrapped = textwrap.wrap(visible(text), 62)[:2] or ["∅"]
         ax.text(0, y - 0.075, _encodable("\n".join(wrapped)), va="top", **label_style(11))
         y -= 0.17 + 0.08 * len(wrapped)

@@ -29,7 +29,9 @@ export const LABELS = { light: labelsOn(0), dark: labelsOn(1) };
  * @property {string} background
  * @property {string} text
  * @property {string} muted
- * @property {string} accent
+ * @property {string} accent the colour of an outline around what is chosen
+ * @property {string} query the colour of what is written, and of queries
+ * @property {string} key the colour of what is read
  * @property {string} line
  * @property {string} family of the fonts
  * @property {number} [scale] the text size that the view draws at
@@ -80,7 +82,7 @@ export function labelColour(name, { labels }) {
   return labels[sum % labels.length];
 }
 
-/** Black or white on a colour such as "#1d6fd1", whichever reads better. */
+/** Black or white on a colour in hexadecimal, whichever reads better. */
 export function inkOn(hex) {
   return textColourOn(channels(hex));
 }
@@ -173,7 +175,7 @@ export function readTheme(element) {
     probe.style.color = `var(${name})`;
     return getComputedStyle(probe).color;
   };
-  const [muted, accent] = [value("--vt-muted"), value("--vt-accent")];
+  const [muted, query, key] = [value("--muted"), value("--query"), value("--key")];
   probe.remove();
   return {
     name,
@@ -185,7 +187,9 @@ export function readTheme(element) {
     background: style.backgroundColor,
     text: style.color,
     muted,
-    accent,
+    accent: style.color,
+    query,
+    key,
     line: stops[name === "dark" ? 6 : 5],
     family: style.fontFamily,
   };
