@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.text import Text
+
+import viz_transformer as vt
+from tests.support.hand_made_traces import attention
 from tests.support.source_code import SCRIPTS
+from viz_transformer import plots
 from viz_transformer._shared import SHARED
 
 PACKAGE = Path(__file__).parents[1] / "viz_transformer"
@@ -39,3 +47,35 @@ def test_each_colour_that_a_style_takes_is_declared() -> None:
         if name not in known and not name.startswith(("--jp-", "--vscode-"))
     }
     assert unknown == set()
+
+
+def test_figures_write_in_two_sizes_the_smaller_of_which_can_be_read() -> None:
+    """Figures take matplotlib's own sizes: 10 points, 14 pixels at 100 dots an inch, and for titles 12."""
+    own = {
+        f"{file.name}: {size}"
+        for file in PLOTS.glob("*.py")
+        for size in re.findall(r"\b(?:font)?size=(?:\d|\w+_style\(\d).*", file.read_text(encoding="utf-8"))
+    }
+    assert own == set()
+    words = [f"word{i}" for i in range(40)]
+    trace = vt.capture(attention(2, 4, 40, 40), source_tokens=words)
+    short = vt.capture(attention(2, 4, 12, 12), source_tokens=words[:12])
+    figures = [
+        plots.plot_head(trace, "encoder", 0, 0).figure,
+        plots.plot_head(short, "encoder", 0, 0).figure,
+        plots.plot_heads(short, "encoder"),
+        plots.plot_mask(np.tri(12, dtype=bool)).figure,
+        plots.plot_split(words[:5], d_model=16, n_heads=8),
+        plots.plot_softmax([1, -2, 3], ["a", "b", "c"], slopes=True),
+    ]
+    for figure in figures:
+        sizes = {
+            text.get_fontsize() for text in figure.findobj(Text) if text.get_text() and text.get_visible()
+        }
+        assert sizes <= {10, 12}, figure.alt_text
+        figure.draw_without_rendering()
+        for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+            labels = [each for each in axis.get_ticklabels() if each.get_text() and not each.get_rotation()]
+            boxes = [each.get_window_extent() for each in labels]
+            assert not any(one.overlaps(other) for one, other in pairwise(boxes)), figure.alt_text
+        plt.close(figure)

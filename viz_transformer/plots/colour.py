@@ -36,9 +36,13 @@ def weight_colormap(theme: str = "light") -> LinearSegmentedColormap:
 
 def word_colormap() -> LinearSegmentedColormap:
     """Return the scale of a word's probability, from 0 to 1."""
-    return LinearSegmentedColormap.from_list(
-        "word", [COLOURS[role] for role in ("page", "word-tint", "word-half", "query")]
-    )
+    roles = ("page", "word-tint", "word-half", "query")
+    return LinearSegmentedColormap.from_list("word", [COLOURS[role] for role in roles])
+
+
+def change_colormap() -> LinearSegmentedColormap:
+    """Return the scale of what a change has moved, from nothing."""
+    return LinearSegmentedColormap.from_list("change", [COLOURS["page"], COLOURS["you"]])
 
 
 def signed_colormap(theme: str = "light") -> LinearSegmentedColormap:

@@ -79,8 +79,8 @@ def plot_curves(
     ax.set_xlabel(xlabel, color=COLOURS["muted"])
     ax.set_ylabel(ylabel, color=COLOURS["muted"])
     if title:
-        ax.set_title(title, loc="left", size=11, weight="bold", parse_math=False)
-    for text in ax.legend(frameon=False, prop=label_font(9)).get_texts():
+        ax.set_title(title, loc="left", weight="bold", parse_math=False)
+    for text in ax.legend(frameon=False, prop=label_font()).get_texts():
         text.set_parse_math(False)
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)

@@ -72,8 +72,8 @@ def plot_gradients(
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_xlabel("layer (0 reads the words)", color=COLOURS["muted"])
     ax.set_ylabel("size of the layer's gradient", color=COLOURS["muted"])
-    ax.set_title(title, loc="left", weight="bold", size=11)
-    ax.legend(frameon=False, fontsize=9, ncols=2, loc="upper left", bbox_to_anchor=(0, -0.14))
+    ax.set_title(title, loc="left", weight="bold")
+    ax.legend(frameon=False, ncols=2, loc="upper left", bbox_to_anchor=(0, -0.14))
     return ax
 
 
@@ -100,7 +100,6 @@ def _draw_stack(
             textcoords="offset points",
             # Under the first point a long number would cross the axis.
             ha="left" if layer == 0 and norms.size > 1 else "center",
-            size=9,
             color=style["color"],
         )
 

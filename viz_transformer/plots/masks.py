@@ -69,13 +69,13 @@ def plot_mask(
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     slanted = SLANTED if max(len(label(key)) for key in names[1]) > 6 else {}
-    ax.set_xticks(range(mask.shape[1]), [label(key) for key in names[1]], **label_style(10), **slanted)
+    ax.set_xticks(range(mask.shape[1]), [label(key) for key in names[1]], **label_style(), **slanted)
     empty = ~mask.any(-1)  # [query]
     rows = [label(word) + (" ∅" if none else "") for word, none in zip(names[0], empty, strict=True)]
-    ax.set_yticks(range(mask.shape[0]), rows, **label_style(10))
+    ax.set_yticks(range(mask.shape[0]), rows, **label_style())
     name_query_and_key_axes(ax)
     note = "hatched: may not attend" + ("    ∅: may attend to nothing" if empty.any() else "")
-    ax.text(0, -0.04, note, transform=ax.transAxes, va="top", color=COLOURS["muted"], size=9)
+    ax.text(0, -0.04, note, transform=ax.transAxes, va="top", color=COLOURS["muted"])
     return ax
 
 
@@ -107,7 +107,6 @@ def _draw_cells(ax: Axes, mask: NDArray[np.bool_], may: str, may_not: str) -> No
     """Draw a frame around each cell, hatched where the mask bars it, and write into it if it is wide."""
     from matplotlib.patches import Rectangle
 
-    size = 9 if max(mask.shape) <= 8 else 7
     for (query, key), allowed in np.ndenumerate(mask):
         cell = Rectangle((key - 0.5, query - 0.5), 1, 1, facecolor="none", edgecolor=COLOURS["fill"])
         cell.set_linewidth(0.6)
@@ -117,7 +116,7 @@ def _draw_cells(ax: Axes, mask: NDArray[np.bool_], may: str, may_not: str) -> No
         if max(mask.shape) <= _MOST_WRITTEN:
             back = None if allowed else {"facecolor": "white", "edgecolor": "none", "pad": 1}
             text = may if allowed else may_not
-            ax.text(key, query, text, ha="center", va="center", size=size, color="k", bbox=back)
+            ax.text(key, query, text, ha="center", va="center", color="k", bbox=back)
 
 
 def plot_leaks(
@@ -169,13 +168,13 @@ def plot_leaks(
         text = f"{value:.2f}" if value >= 0.005 else "0" if value < _UNMOVED else short_number(value, 1)
         words = f"{text}  LEAK" if leak else f"{text}  (padding)" if not counts else text
         middle = bar.get_y() + bar.get_height() / 2
-        ax.text(value + 0.02 * top, middle, words, va="center", size=9, color="k")
-    ax.set_yticks(range(len(queries)), [label(word) for word in queries], **label_style(10))
+        ax.text(value + 0.02 * top, middle, words, va="center", color="k")
+    ax.set_yticks(range(len(queries)), [label(word) for word in queries], **label_style())
     ax.set(ylim=(len(moved) - 0.5, -0.5), xlim=(0, 1.35 * top))
     ax.set_xlabel("largest change of an output", color=COLOURS["muted"])
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    ax.set_title(change, loc="left", size=10, parse_math=False)
+    ax.set_title(change, loc="left", parse_math=False)
     return ax
 
 

@@ -83,7 +83,7 @@ def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
     image = _draw_image(ax, np.ma.masked_where(left_out, values) if left_out.any() else values, colours)
     hatch(ax, picture.masked)
     ax.set_title(title, loc="left", weight="bold")
-    _label_axes(ax, picture, size=10 if max(weights.shape) <= 24 else 8)
+    _label_axes(ax, picture)
     if max(weights.shape) <= _MOST_NUMBERS:
         for row, col in np.argwhere(~picture.masked & ~left_out):
             weight = weights[row, col]
@@ -94,7 +94,7 @@ def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
             if picture.colours is not None and 0 < abs(weight) < 0.005 and not note:  # not the colour of 0
                 tiny = "<0.001" if weight > 0 else ">−0.001"
                 text = tiny if abs(weight) < 0.001 else fixed_number(weight, 3, signed=signed)
-            ax.text(col, row, text, ha="center", va="center", color=colour, size=9)
+            ax.text(col, row, text, ha="center", va="center", color=colour)
     colours.draw(ax, image, pad=0.03, note=note)
     return ax
 
@@ -136,7 +136,7 @@ def broken_title(title: str, inches: float) -> str:
 
 def _cell(n_queries: int, n_keys: int) -> float:
     """Return the side of a cell of a new figure, in inches."""
-    return max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))
+    return max(0.175, min(0.62, 6.0 / max(n_queries, n_keys)))
 
 
 def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
@@ -184,19 +184,19 @@ def hatch(ax: Axes, masked: NDArray[np.bool_]) -> None:
     )
 
 
-def _label_axes(ax: Axes, picture: Picture, size: float) -> None:
+def _label_axes(ax: Axes, picture: Picture) -> None:
     def some(names: Sequence[str]) -> tuple[range, list[str]]:
         places = range(0, len(names), math.ceil(len(names) / _MOST_LABELS))
         return places, [names[place] for place in places]
 
     places, labels = some([label(token) for token in picture.keys])
     slanted = len(picture.keys) > _MOST_NUMBERS or max(map(len, labels)) > 7
-    ax.set_xticks(places, labels, **label_style(size), **(SLANTED if slanted else {}))
+    ax.set_xticks(places, labels, **label_style(), **(SLANTED if slanted else {}))
     rows = [label(token) for token in picture.queries]
     if picture.reads is not None:
         rows = [f"{label(read)} → {written}" for read, written in zip(picture.reads, rows, strict=True)]
     places, labels = some(rows)
-    ax.set_yticks(places, labels, **label_style(size))
+    ax.set_yticks(places, labels, **label_style())
     query = "query" if picture.reads is None else "query: read → written"
     if picture.merged:
         name_query_and_key_axes(ax, f"{query}, mean of pieces", "key (attended to), sum of pieces")

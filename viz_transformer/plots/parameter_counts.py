@@ -65,17 +65,17 @@ def plot_sizes(bills: Mapping[str, Mapping[str, int]], ax: Axes | None = None) -
         for row, (start, width) in enumerate(zip(starts, widths, strict=True)):
             if width > _LEAST_SHARE * longest:
                 text = ax.text(start + width / 2, row, f"{width:.1f}", ha="center", va="center")
-                text.set(size=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
+                text.set(bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
         starts = [start + width for start, width in zip(starts, widths, strict=True)]
     for row, (total, bill) in enumerate(zip(totals, bills.values(), strict=True)):
-        ax.text(total + 0.01 * longest, row, f"{sum(bill.values()):,}", va="center", size=9)
+        ax.text(total + 0.01 * longest, row, f"{sum(bill.values()):,}", va="center")
     ax.set(xlim=(0, 1.2 * longest), ylim=(len(bills) - 0.5, -0.5))
     ax.set_yticks(range(len(bills)), list(bills), parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("millions of parameters")
-    ax.set_title("What the models are made of", loc="left", weight="bold", size=11)
+    ax.set_title("What the models are made of", loc="left", weight="bold")
     ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.figure.legend(frameon=False, fontsize=9, ncols=len(_SORTS), loc="outside lower left")
+    ax.figure.legend(frameon=False, ncols=len(_SORTS), loc="outside lower left")
     return ax
 
 

@@ -79,7 +79,7 @@ def plot_position_bias(
     given = trace.position_bias(kind)
     shared = given is not None and len(given) == 1
     of_layer = "in every layer" if shared else f"in layer {trace.layer_numbers(kind)[layer]}"
-    ax.set_title(f"Added to the scores of the {kind}, {of_layer}", loc="left", weight="bold", size=11)
+    ax.set_title(f"Added to the scores of the {kind}, {of_layer}", loc="left", weight="bold")
     add_scale(ax, image, "added to the score")
     if figure is not None:
         set_alt_text(
@@ -117,7 +117,7 @@ def _draw_offsets(ax: Axes, biases: NDArray[np.float32], heads: Sequence[int]) -
     for i, (head, bias) in enumerate(zip(heads, biases, strict=True)):
         top, left = i // columns * (height + gap) + gap, i % columns * (width + gap)
         sheet[top : top + height, left : left + width] = bias
-        ax.text(left - 0.5, top - 0.7, f"head {head}", size=9, va="bottom")
+        ax.text(left - 0.5, top - 0.7, f"head {head}", va="bottom")
         centre = left + (width - 1) / 2, top + (height - 1) / 2
         ax.plot(*centre, "o", color=COLOURS["ink"], fillstyle="none", markersize=4, markeredgewidth=0.8)
     ax.set(xticks=[], yticks=[])

@@ -20,7 +20,7 @@ from viz_transformer.analysis.positions import (
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, signed_colormap
-from viz_transformer.plots.figures import add_scale, new_axes
+from viz_transformer.plots.figures import add_scale, legend_below, new_axes
 from viz_transformer.plots.text_in_files import TextFigure
 from viz_transformer.trace import ForwardTrace
 
@@ -110,7 +110,7 @@ def plot_wavelength(
         raise UserError(
             f"pair={pair}, but {table.shape[1]} dimensions are {n_pairs} pairs; choose 0 to {n_pairs - 1}"
         )
-    figure, ax = (None, ax) if ax is not None else new_axes(6.4, 2.6)
+    figure, ax = (None, ax) if ax is not None else new_axes(6.4, 3.0)
     even, odd = 2 * pair, 2 * pair + 1
     sinusoidal = is_sinusoidal(table)
     names = ("sine", "cosine") if sinusoidal else ("value", "value")
@@ -129,8 +129,7 @@ def plot_wavelength(
     _hide_frame(ax)
     _set_title(ax, f"Dimensions {even} and {odd}{_turn(table, pair)}")
     ax.set_xlabel("position")
-    ax.margins(y=0.22)  # the legend's room
-    ax.legend(loc="upper right", frameon=False, fontsize=8, ncols=3)
+    legend_below(ax)
     if figure is not None:
         set_alt_text(figure, describe_wavelength(table, pair, position=position))
     return ax
@@ -253,7 +252,7 @@ def plot_shift(here: ArrayLike, shifted: ArrayLike, shift: int, axes: Any = None
     for ax, (name, matrix) in zip(axes, named, strict=True):
         ax.imshow(matrix, cmap=signed_colormap(), vmin=-limit, vmax=limit)
         _hide_frame(ax)
-        ax.set_title(f"{name}\nrms {rms(matrix):.2f}", loc="left", size=10)
+        ax.set_title(f"{name}\nrms {rms(matrix):.2f}", loc="left")
         ax.set(xticks=[], yticks=[], xlabel="key", ylabel="query")
     text = (
         f"Three heatmaps of scores: here (rms {rms(here):.2f}), moved by {shift} tokens "
@@ -284,4 +283,4 @@ def _hide_frame(ax: Axes) -> None:
 
 
 def _set_title(ax: Axes, text: str) -> None:
-    ax.set_title(text, loc="left", weight="bold", size=11)
+    ax.set_title(text, loc="left", weight="bold")

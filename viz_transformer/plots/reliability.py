@@ -78,7 +78,6 @@ def plot_reliability(
         f"{title} · expected calibration error {bins.error:.3f}",
         x=0.01,
         ha="left",
-        size=11,
         weight="bold",
         parse_math=False,
     )
@@ -94,7 +93,7 @@ def _draw_diagram(ax: Axes, bins: Reliability, true: str) -> None:
     ax.plot(x, y, "o-", color=_COLOUR, linewidth=1.6, markersize=5, label="the model")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.set_ylabel(f"{true}, mean of the bin", color=COLOURS["muted"])
-    ax.legend(frameon=False, fontsize=9, loc="upper left")
+    ax.legend(frameon=False, loc="upper left")
     _tidy(ax, alpha=0.25)
 
 
@@ -104,7 +103,7 @@ def _draw_counts(ax: Axes, bins: Reliability) -> None:
     bars = ax.bar(centres, bins.counts, 0.9 * width, color=COLOURS["fill"])
     if len(centres) <= 12:  # more bars have no room for their numbers
         named = [f"{count:,}" if count else "" for count in bins.counts]
-        ax.bar_label(bars, labels=named, size=7, padding=1)
+        ax.bar_label(bars, labels=named, padding=1)
     ax.margins(y=0.25)
     if bins.counts.max() > 100:  # most predictions are nearly 0 or nearly 1
         ax.set_yscale("log")

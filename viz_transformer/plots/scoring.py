@@ -57,14 +57,14 @@ def plot_scorings(scores: Mapping[str, ArrayLike]) -> Figure:
     for ax, (name, table) in zip(axes[0], tables.items(), strict=True):
         weights = _softmax(table)  # [query, key]
         image = ax.imshow(weights, cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
-        ax.set_title(f"{name}\nscores spread by {table.std():.2f}", loc="left", size=10)
+        ax.set_title(f"{name}\nscores spread by {table.std():.2f}", loc="left")
         ax.set(xticks=[], yticks=[])
         ax.set_xlabel("key →", color=COLOURS["muted"], loc="left")
         ax.spines[:].set_visible(False)
         if max(weights.shape) <= _MOST_NUMBERS:
             for (row, col), weight in np.ndenumerate(weights):
                 colour = ink_in(image, weight)
-                ax.text(col, row, f"{weight:.2f}", ha="center", va="center", color=colour, size=7)
+                ax.text(col, row, f"{weight:.2f}", ha="center", va="center", color=colour)
         told.append(
             f"{name}: scores spread by {table.std():.2f}, largest weight of a row "
             f"{weights.max(-1).mean():.2f} on average"

@@ -90,7 +90,7 @@ def plot_softmax(
     ]
     if slopes:
         steps.append(("slopes w (1 − w)", weights * (1 - weights), _SLOPE, 3))
-    figure, axes = _panels(len(steps), (9.4, 2.9))
+    figure, axes = _panels(len(steps), (3.1 * len(steps), 2.9))
     for ax, (title, values, colour, digits) in zip(axes, steps, strict=True):
         _bars(ax, values, names, colour, digits)
         _set_title(ax, title)
@@ -236,8 +236,8 @@ def _bars(
     edge = _WEIGHT if colour == _SLOPE else "none"
     drawn = ax.bar(range(len(values)), values, color=colour, edgecolor=edge, width=0.66)
     texts = [f"{value:.{digits}f}".replace("-", "−") for value in values]
-    ax.bar_label(drawn, texts, padding=2, size=9)
-    ax.set_xticks(range(len(values)), [label(name) for name in names], **label_style(9))
+    ax.bar_label(drawn, texts, padding=2)
+    ax.set_xticks(range(len(values)), [label(name) for name in names], **label_style())
     ax.axhline(0, color=COLOURS["ink"], linewidth=0.8)
     ax.spines[["top", "right", "bottom"]].set_visible(False)
     ax.tick_params(axis="x", length=0)
@@ -249,9 +249,9 @@ def _two_lines(ax: Axes, widths: Sequence[int], plain: Sequence[float], scaled: 
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(lambda x, _: short_number(x))
     ax.set_xlabel("d_k")
-    ax.legend(frameon=False, fontsize=9)
+    ax.legend(frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def _set_title(ax: Axes, text: str) -> None:
-    ax.set_title(text, loc="left", weight="bold", size=10)
+    ax.set_title(text, loc="left", weight="bold")

@@ -25,6 +25,7 @@ export const LABELS = { light: labelsOn(0), dark: labelsOn(1) };
  * @property {Uint32Array} ramp the scale of weights as pixels
  * @property {string[]} signedStops of the scale of differences
  * @property {Uint32Array} signedRamp
+ * @property {string[]} changes the ends of the scale of what a change has moved
  * @property {string[]} labels the colours of heads' labels; see `labelColour`
  * @property {string} background
  * @property {string} text
@@ -183,6 +184,7 @@ export function readTheme(element) {
     ramp: colourRamp(stops),
     signedStops: SIGNED[name],
     signedRamp: colourRamp(SIGNED[name]),
+    changes: [shared.colours.page, shared.colours.you].map((named) => named[name === "dark" ? 1 : 0]),
     labels: LABELS[name],
     background: style.backgroundColor,
     text: style.color,
