@@ -53,10 +53,10 @@ class SoftmaxLab(View):
     _esm = bundle(__file__)
     _css = styles(__file__, "stage")
 
-    labels: traitlets.List[str] = traitlets.List(help="the keys' names").tag(sync=True, content=True)
-    scores: traitlets.List[float] = traitlets.List(help="a score for each key").tag(sync=True)
-    times = traitlets.Float(1.0, help="the factor that multiplies all scores").tag(sync=True)
-    slopes = traitlets.Bool(False, help="whether the weights' slopes are shown").tag(sync=True)
+    labels: traitlets.List[str] = traitlets.List().tag(sync=True, content=True)
+    scores: traitlets.List[float] = traitlets.List().tag(sync=True)
+    times = traitlets.Float(1.0).tag(sync=True)
+    slopes = traitlets.Bool(False).tag(sync=True)
     text_size = TextSize()
 
     def __init__(

@@ -10,18 +10,11 @@ import { type Frame, stageView } from "../base/stage_view.tsx";
 import { HEAD, type Layout, layOut } from "./lanes.ts";
 import { named, percent, three } from "./sentences.ts";
 import { softmaxSteps } from "./softmax.ts";
+import { TRAITS, type Traits } from "./traits.ts";
 
 const { score: LIMIT, times: TIMES } = shared.limits;
 const STEP = 0.5;
 const UNIT = 16; // pixels that names are measured at
-
-interface Traits {
-  labels: string[];
-  scores: number[];
-  times: number;
-  slopes: boolean;
-  text_size: number;
-}
 
 function draw(frame: Frame<Traits>) {
   const { traits, set } = frame;
@@ -247,6 +240,6 @@ function Inspector({ labels, scores, times, most }: Traits & { most: number }) {
 export default stageView<Traits>({
   name: "softmax-lab",
   label: "Softmax lab",
-  traits: ["labels", "scores", "times", "slopes", "text_size"],
+  traits: TRAITS,
   draw,
 });
