@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-import viz_transformer as vt
 from tests.support.number_calls import NUMBER_CALLS, SMALL, write_pairs
-from viz_transformer import _bounds
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model import Transformer
@@ -82,10 +80,3 @@ def test_a_model_that_the_machine_cannot_hold_is_refused_and_on_meta_none_is() -
         Transformer(config)
     with torch.device("meta"):  # where no model takes any memory
         check_room(config)
-
-
-def test_the_engine_has_the_same_widest_beam() -> None:
-    script = Path(vt.__file__).with_name("engine") / "decoding" / "beam.js"
-    found = re.search(r"MOST_BEAMS = ([\d_]+);", script.read_text(encoding="utf-8"))
-    assert found is not None
-    assert int(found[1]) == _bounds.BEAM.most

@@ -20,7 +20,13 @@ def clone(tmp_path: Path) -> Path:
         shutil.copytree(part, tmp_path / part.relative_to(bundles.ROOT), symlinks=True)
     for room in ("widgets", "engine", "export"):
         shutil.copytree(bundles.PACKAGE / room, tmp_path / "viz_transformer" / room)
-    for name in ("package.json", "package-lock.json", ".npmrc", "hatch_build.py"):
+    for name in (
+        "package.json",
+        "package-lock.json",
+        ".npmrc",
+        "hatch_build.py",
+        "viz_transformer/shared.json",
+    ):
         shutil.copyfile(bundles.ROOT / name, tmp_path / name)
     return tmp_path
 

@@ -1,43 +1,26 @@
-"""One colour per meaning: views and figures take theirs from one list, in the base's style sheet."""
+"""One colour per meaning: views and figures take theirs from shared.json, and what they name is there."""
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
-import pytest
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.text import Text
 
-from viz_transformer.plots.colour import COLOURS
+import viz_transformer as vt
+from tests.support.hand_made_traces import attention
+from tests.support.source_code import SCRIPTS
+from viz_transformer import plots
+from viz_transformer._shared import SHARED
 
 PACKAGE = Path(__file__).parents[1] / "viz_transformer"
 WIDGETS, PLOTS = PACKAGE / "widgets", PACKAGE / "plots"
-BASE = (WIDGETS / "base" / "style.css").read_text(encoding="utf-8")
 COLOUR = re.compile(r"(?<![\w&(])#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b")
-#: Where colours are listed, and those that are no one's meaning: paper, and what is printed on it.
-STAGE = WIDGETS / "base" / "stage.css"
-LISTS = {WIDGETS / "base" / "style.css", STAGE, WIDGETS / "base" / "js" / "colour.js", PLOTS / "colour.py"}
-PAPER = {"#ffffff", "#fff", "#000", "#f4f4f4"}
-
-
-def light(name: str) -> str:
-    """The colour of a name in the light theme."""
-    declared = re.search(rf"^  --vt-{name}: [^;]*?(#[0-9a-f]{{6}})", BASE, re.M)
-    assert declared, name
-    return declared[1]
-
-
-@pytest.mark.parametrize("name", COLOURS)
-def test_figures_have_the_colours_of_views(name: str) -> None:
-    assert COLOURS[name] == light(name)
-
-
-def test_every_colour_has_one_for_dark_pages() -> None:
-    for sheet, root in ((BASE, ".vt"), (STAGE.read_text(encoding="utf-8"), ".vt-staged")):
-        lights, darks = (
-            set(re.findall(r"--([\w-]+): #", sheet.split(start, 1)[1].split("}", 1)[0]))
-            for start in (f"\n{root} {{", f'{root}[data-theme="dark"] {{')
-        )
-        assert lights == darks
+#: Those that are no one's meaning: paper, and what is printed on it.
+PAPER = {"#ffffff", "#fff", "#000"}
 
 
 def test_views_and_figures_have_no_colours_of_their_own() -> None:
@@ -46,8 +29,53 @@ def test_views_and_figures_have_no_colours_of_their_own() -> None:
         for folder, endings in ((WIDGETS, ("css", "js", "ts", "tsx")), (PLOTS, ("py",)))
         for ending in endings
         for file in folder.rglob(f"*.{ending}")
-        if file not in LISTS
         for colour in COLOUR.findall(file.read_text(encoding="utf-8"))
         if colour not in PAPER
     }
     assert own == set()
+
+
+def test_each_colour_that_a_style_takes_is_declared() -> None:
+    sheets = {file: file.read_text(encoding="utf-8") for file in WIDGETS.rglob("*.css")}
+    scripts = "".join(each.read_text(encoding="utf-8") for each in SCRIPTS)
+    known = {f"--{role}" for role in SHARED["colours"]} | {*re.findall(r'"(--[\w-]+)"', scripts)}
+    known |= {name for sheet in sheets.values() for name in re.findall(r"(--[\w-]+):", sheet)}
+    unknown = {
+        f"{file.relative_to(WIDGETS)}: {name}"
+        for file, sheet in sheets.items()
+        for name in re.findall(r"var\((--[\w-]+)", sheet)
+        if name not in known and not name.startswith(("--jp-", "--vscode-"))
+    }
+    assert unknown == set()
+
+
+def test_figures_write_in_two_sizes_the_smaller_of_which_can_be_read() -> None:
+    """Figures take matplotlib's own sizes: 10 points, 14 pixels at 100 dots an inch, and for titles 12."""
+    own = {
+        f"{file.name}: {size}"
+        for file in PLOTS.glob("*.py")
+        for size in re.findall(r"\b(?:font)?size=(?:\d|\w+_style\(\d).*", file.read_text(encoding="utf-8"))
+    }
+    assert own == set()
+    words = [f"word{i}" for i in range(40)]
+    trace = vt.capture(attention(2, 4, 40, 40), source_tokens=words)
+    short = vt.capture(attention(2, 4, 12, 12), source_tokens=words[:12])
+    figures = [
+        plots.plot_head(trace, "encoder", 0, 0).figure,
+        plots.plot_head(short, "encoder", 0, 0).figure,
+        plots.plot_heads(short, "encoder"),
+        plots.plot_mask(np.tri(12, dtype=bool)).figure,
+        plots.plot_split(words[:5], d_model=16, n_heads=8),
+        plots.plot_softmax([1, -2, 3], ["a", "b", "c"], slopes=True),
+    ]
+    for figure in figures:
+        sizes = {
+            text.get_fontsize() for text in figure.findobj(Text) if text.get_text() and text.get_visible()
+        }
+        assert sizes <= {10, 12}, figure.alt_text
+        figure.draw_without_rendering()
+        for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+            labels = [each for each in axis.get_ticklabels() if each.get_text() and not each.get_rotation()]
+            boxes = [each.get_window_extent() for each in labels]
+            assert not any(one.overlaps(other) for one, other in pairwise(boxes)), figure.alt_text
+        plt.close(figure)

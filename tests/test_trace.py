@@ -217,7 +217,7 @@ def test_a_thumbnail_is_the_mean_over_all_heads_darkest_where_most_weight_lies()
         assert picture.shape == (*mean.shape, 3)
         light = picture.sum(axis=-1)
         np.testing.assert_array_equal(light.ravel().argsort()[0], mean.argmax())
-        assert (light[mean == 0] == 3).all()
+        assert (light[mean == 0] == light.max()).all()
 
 
 def test_the_thumbnail_of_a_long_text_is_small_and_keeps_the_maxima() -> None:
@@ -226,6 +226,7 @@ def test_the_thumbnail_of_a_long_text_is_small_and_keeps_the_maxima() -> None:
     page = ForwardTrace(source_tokens=("t",) * 300, encoder_attention=weights)._repr_html_()
     (picture,) = pictures(page)
     assert picture.shape == (48, 48, 3)
-    assert (picture[:, :-1] == 1).all()
+    assert (picture[:, :-1] == picture[0, 0]).all()
+    assert picture[0, 0].min() > 0.95
     assert (picture[:, -1] < 0.5).all()
     assert len(page) < 3000

@@ -58,7 +58,7 @@ def are_built() -> bool:
 
 def _sources() -> dict[str, str]:
     """Return the SHA-256 of each file that what is built depends on, by its path."""
-    paths = [Path(__file__), ROOT / "package-lock.json"]
+    paths = [Path(__file__), ROOT / "package-lock.json", PACKAGE / "shared.json"]
     for room in ("widgets", "export", "engine"):
         paths += [
             path for path in (PACKAGE / room).rglob("*") if path.suffix in (".js", ".ts", ".tsx", ".css")
@@ -82,9 +82,24 @@ def build() -> None:
     # Beside the old ones, which stay until all are there.
     with tempfile.TemporaryDirectory(dir=STATIC) as made:
         run_esbuild([f"--outdir={made}", *(f"{name}={path}" for name, path in entries().items())])
+        for shared in ("base.style.css", "stage.style.css"):
+            sheet = Path(made, shared)
+            sheet.write_text(colours() + sheet.read_text(encoding="utf-8"), encoding="utf-8")
         Path(made, _BUILT.name).write_text(json.dumps(sources, indent=1), encoding="utf-8")
         for path in sorted(Path(made).iterdir(), key=lambda path: path.name == _BUILT.name):
             path.replace(STATIC / path.name)
+
+
+def colours() -> str:
+    """Return the style with the colours by role: on light pages, on dark ones, and the system's."""
+    roles = json.loads((PACKAGE / "shared.json").read_text(encoding="utf-8"))["colours"]
+    light, dark, forced = (
+        ";".join(f"--{role}:{named[theme]}" for role, named in roles.items()) for theme in range(3)
+    )
+    return (
+        f'.vt-root{{{light}}}.vt-root[data-theme="dark"]{{{dark}}}'
+        f"@media (forced-colors:active){{.vt-root,.vt-root[data-theme]{{{forced}}}}}\n"
+    )
 
 
 def run_esbuild(arguments: Sequence[str], text: str | None = None) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from viz_transformer._numbers import finite
+from viz_transformer._shared import SHARED
 from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 
@@ -19,8 +20,8 @@ class Bound(NamedTuple):
     why: str
 
 
-#: engine/decoding/beam.js has the same number. Koehn and Knowles 2017; Stahlberg and Byrne 2019.
-BEAM = Bound(1_000, "a wider beam finds no better texts")
+#: Koehn and Knowles 2017; Stahlberg and Byrne 2019.
+BEAM = Bound(SHARED["limits"]["beam"], "a wider beam finds no better texts")
 BEAM_IN_VIEW = Bound(100, "a picture of a wider beam cannot be read")
 #: Wang et al. 2022, "DeepNet".
 LAYERS = Bound(1_000, "the deepest Transformer published has as many")

@@ -182,15 +182,13 @@ class YouAreHere:
 
     def _link(self, part: Part, style: str) -> str:
         marked = part.is_in(self.lesson)
-        colours = (
-            "background-color: #c2410c; color: #ffffff; font-weight: 600" if marked else "color: inherit"
-        )
+        chosen = "; outline: 2px solid; font-weight: 700" if marked else ""
         current = ' aria-current="true"' if marked else ""
         return (
             f'<a href="{lesson_link(part.lesson)}"{current} '
             f'title="Lesson {part.lesson}: {lesson_title(part.lesson)}" '
             f'style="display: inline-block; padding: 0 5px; border-radius: 4px; white-space: nowrap; '
-            f'text-decoration: none; {style}; {colours}">'
+            f'text-decoration: none; color: inherit; {style}{chosen}">'
             f"{html.escape(part.name)} <small>{part.lesson}</small></a>"
         )
 

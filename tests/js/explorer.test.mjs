@@ -171,8 +171,8 @@ test("a weight that is not normalised is told as a number, and as no change", ()
   const quiet = { threshold: 0.5, mergeWords: false, hideSpecial: false, lines: [] };
   const notesOf = (least) => notes({ ...picture, entry: { ...entry, least } }, quiet);
   const left = "Weights below 0.50 of the scale are not drawn.";
-  assert.deepEqual(notesOf(-3), ["Blue: above 0. Orange: below 0.", left]);
-  assert.deepEqual(notesOf(0), ["Blue: above 0.", left]);
+  assert.deepEqual(notesOf(-3), ["Green: above 0. Brown: below 0.", left]);
+  assert.deepEqual(notesOf(0), ["Green: above 0.", left]);
 });
 
 test("a part of a model has no rollout, and says why", () => {

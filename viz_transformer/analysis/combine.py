@@ -18,7 +18,7 @@ class Scale(NamedTuple):
 
     Attributes:
         limit: of differences and of weights that are not normalised, the size that has the strongest
-            colour; orange is below 0 and blue above. None for shares.
+            colour; brown is below 0 and green above. None for shares.
         least: where it begins: minus `limit`, or 0 where no weight is below 0.
         is_difference: whether it shows a weight in one trace minus that in another.
     """

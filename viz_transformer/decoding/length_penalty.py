@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from viz_transformer._shared import SHARED
+
 #: A larger exponent only makes longer always better, and soon no float holds the norm.
-MOST_PENALTY = 100
+MOST_PENALTY: int = SHARED["limits"]["length_penalty"]
 #: The number that a log-probability is divided by: (length with ``<eos>``, length_penalty) → norm.
 LengthNorm = Callable[[int, float], float]
 

@@ -18,20 +18,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FILLS = {
-    "tokens": "fill-words",
-    "embedding": "fill-words",
-    "positions": "fill-words",
-    "self_attention": "fill-attention",
-    "masked_self_attention": "fill-attention",
-    "cross_attention": "fill-attention",
-    "feed_forward": "fill-network",
-    "output": "fill-words",
+    "tokens": "key-tint",
+    "embedding": "key-tint",
+    "positions": "key-tint",
+    "self_attention": "weight-tint",
+    "masked_self_attention": "weight-tint",
+    "cross_attention": "weight-tint",
+    "feed_forward": "line",
+    "output": "key-tint",
 }
 _WIDTHS = {"tokens": 0.75, "self_attention": 1.1, "masked_self_attention": 1.1, "cross_attention": 1.5,
            "output": 1.15}  # fmt: skip
 _WIDTH, _FOLDED, _GAP = 0.62, 0.3, 0.1  # of a box, of folded layers, between boxes; all in inches
 _ROW, _ABOVE, _BELOW = 0.24, 0.5, 0.34  # of a word, and beside the boxes of a stack
 _STRIP, _CELLS = 0.34, 10
+_INCH = 1.3  # of the screen, for one of those above: then letters have room
 _LEAST = 0.02  # weaker attention is not drawn
 
 
@@ -58,7 +59,9 @@ def plot_architecture(boxes: Sequence[Mapping[str, Any]], chosen: str, *, title:
     lanes = [_columns(stack, _open_layer(stack, chosen)) for stack in stacks]
     width = max(lane[-1][1] + _width(lane[-1][0]) for lane in lanes)
     heights = [_ABOVE + _ROW * (stack[0]["n_rows"] + 0.5) + _BELOW for stack in stacks]
-    figure = plt.figure(figsize=(width + 0.5, sum(heights) + 0.35), FigureClass=TextFigure)
+    figure = plt.figure(
+        figsize=(_INCH * (width + 0.5), _INCH * (sum(heights) + 0.35)), FigureClass=TextFigure
+    )
     plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(-0.1, width + 0.4), ylim=(-sum(heights), 0.35))
@@ -119,19 +122,19 @@ def _draw_column(
 
     box, width, middle = column[0], _width(column), x + _width(column) / 2
     framed = len(column) == 1 and box["key"] == chosen
-    fill = COLOURS["fill-norm" if len(column) > 1 else _FILLS.get(box["part"], "fill-norm")]
-    edge = COLOURS["accent" if framed else "border"]
+    fill = COLOURS["raised" if len(column) > 1 else _FILLS.get(box["part"], "raised")]
+    edge = COLOURS["ink" if framed else "fill"]
     ax.add_patch(Rectangle((x, bottom), width, top - bottom, fc=fill, ec=edge, lw=2 if framed else 0.8))
     learned = sum(each["parameters"] for each in column)
-    ax.text(middle, bottom - 0.13, f"{learned:,}" if learned else "–", size=6.5, ha="center", va="center")
+    ax.text(middle, bottom - 0.13, f"{learned:,}" if learned else "–", ha="center", va="center")
     if len(column) > 1:
         numbers = sorted({each["layer"] for each in column})
         name = f"layer {numbers[0]}" if len(numbers) == 1 else f"layers {numbers[0]}–{numbers[-1]}"
-        ax.text(middle, (top + bottom) / 2, name, rotation=90, size=8, ha="center", va="center")
+        ax.text(middle, (top + bottom) / 2, name, rotation=90, ha="center", va="center")
         return
     name = box["stack"] if box["part"] == "tokens" else "\n".join(box["lines"])
     weight = "bold" if framed or box["part"] == "tokens" else "normal"
-    ax.text(middle, top + 0.05, name, size=8, ha="center", va="bottom", weight=weight, linespacing=1)
+    ax.text(middle, top + 0.05, name, ha="center", va="bottom", weight=weight, linespacing=1)
     rows = [top - _ROW * (row + 0.75) for row in range(box["n_rows"])]
     if box["part"] == "tokens":
         _draw_words(ax, box["tokens"], x + width - 0.06, rows, "right")
@@ -144,7 +147,7 @@ def _draw_column(
 
 def _draw_words(ax: Axes, words: Sequence[str], x: float, rows: list[float], side: Any) -> None:
     for word, y in zip(words, rows, strict=False):
-        ax.text(x, y, word, size=8, ha=side, va="center", parse_math=False)
+        ax.text(x, y, word, ha=side, va="center", parse_math=False)
 
 
 def _draw_vectors(
@@ -154,7 +157,7 @@ def _draw_vectors(
     strip = x + width - _STRIP - 0.06
     if box["weights"] is None:
         for y in rows[: len(box["tokens"])]:
-            ax.plot([x, strip], [y, y], color=COLOURS["outline"], lw=0.7)
+            ax.plot([x, strip], [y, y], color=COLOURS["fill"], lw=0.7)
     else:
         _draw_attention(ax, box, (x, strip), rows, bottom)
     values = np.asarray(box["vectors"])[:, :_CELLS]  # [position, cell]
@@ -195,5 +198,5 @@ def _draw_memory(
     x = encoder[-1][1] + _width(encoder[-1][0])
     middle, gutter, to = (top + bottom) / 2, bottom - _BELOW + 0.08, crosses[0] + 0.15
     path = [(x, middle), (x + 0.2, middle), (x + 0.2, gutter), (to, gutter), (to, decoder_top + 0.02)]
-    ax.plot(*zip(*path, strict=True), color=COLOURS["part"], lw=1.6)
-    ax.text(x + 0.26, gutter, "memory", color=COLOURS["part"], size=8, va="center")
+    ax.plot(*zip(*path, strict=True), color=COLOURS["key"], lw=1.6)
+    ax.text(x + 0.26, gutter, "memory", color=COLOURS["key"], va="center")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from viz_transformer._numbers import fixed_number, short_number
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import ink_in, signed_colormap, weight_colormap
+from viz_transformer.plots.colour import COLOURS, ink_in, signed_colormap, weight_colormap
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.plots.text_in_files import TextFigure
 from viz_transformer.trace import AttentionSteps, ComputedHead, compute_head
@@ -92,7 +92,7 @@ def plot_attention_steps(
     }
     for ax, (name, matrix) in zip(axes[:, 0], shown.items(), strict=True):
         _draw(ax, name, matrix)
-        ax.set_title(_TITLES[name].format(**words), loc="left", **label_style(10))
+        ax.set_title(_TITLES[name].format(**words), loc="left", **label_style())
         _name_words(ax, name, matrix, steps.key_tokens)
     figure.suptitle(
         f"{steps.kind.capitalize()} attention · layer {steps.layer} · head {head}",
@@ -145,7 +145,7 @@ def _draw(ax: Axes, name: str, matrix: NDArray[np.float64]) -> None:
         vmax=1 if name == "weights" else limit,
         aspect="auto",
     )
-    ax.set_facecolor("0.85")  # where a masked score is −∞
+    ax.set_facecolor(COLOURS["line"])  # where a masked score is −∞
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     ax.set(xticks=[], yticks=[])
@@ -157,7 +157,7 @@ def _draw(ax: Axes, name: str, matrix: NDArray[np.float64]) -> None:
         if np.isfinite(value):
             text, colour = fixed_number(value, 2), ink_in(image, value)
         text = text.replace("-", "−")
-        ax.text(col, row, text, ha="center", va="center", color=colour, size=8)
+        ax.text(col, row, text, ha="center", va="center", color=colour)
 
 
 def _name_words(ax: Axes, name: str, matrix: NDArray[np.float64], tokens: tuple[str, ...]) -> None:
@@ -165,6 +165,6 @@ def _name_words(ax: Axes, name: str, matrix: NDArray[np.float64], tokens: tuple[
         return
     if name in _PER_KEY:
         room = max(4, 90 // len(tokens))  # letters a column has
-        ax.set_xticks(range(len(tokens)), [label(token)[:room] for token in tokens], **label_style(8))
+        ax.set_xticks(range(len(tokens)), [label(token)[:room] for token in tokens], **label_style())
     elif name in ("k", "v"):
-        ax.set_yticks(range(len(tokens)), [label(token) for token in tokens], **label_style(8))
+        ax.set_yticks(range(len(tokens)), [label(token) for token in tokens], **label_style())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import COLOURS, ink_in, signed_colormap, weight_colormap
+from viz_transformer.plots.colour import COLOURS, ink_in, signed_colormap, word_colormap
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.plots.matrix import SLANTED
@@ -63,15 +63,15 @@ def plot_logit_lens(lens: LogitLens, ax: Axes | None = None, *, show: str = "top
         width = 2.6 + max(_width(values, 0.66), 2.64)
         _, ax = new_axes(width, height + _room_for(lens.tokens), close=True)
         set_alt_text(ax.figure, describe_logit_lens(lens))  # type: ignore[arg-type]
-    image = _draw(ax, values, weight_colormap(), (0.0, 1.0), texts, bold=is_answer)
+    image = _draw(ax, values, word_colormap(), (0.0, 1.0), texts, bold=is_answer)
     _name_axes(ax, lens.tokens, lens.rows, "the model reads →")
     below = ax.secondary_xaxis("bottom")
     named = _named_columns(values.shape)
-    below.set_xticks(named, [_short(lens.answers[i]) for i in named], **label_style(8))
-    below.set_xlabel("the answer", color="0.35", loc="left")
+    below.set_xticks(named, [_short(lens.answers[i]) for i in named], **label_style())
+    below.set_xlabel("the answer", color=COLOURS["muted"], loc="left")
     below.tick_params(length=0)
     below.spines[:].set_visible(False)
-    ax.set_title(f"{title} each layer", loc="left", weight="bold", size=11)
+    ax.set_title(f"{title} each layer", loc="left", weight="bold")
     _add_bar(ax, image, meaning)
     return ax
 
@@ -99,7 +99,7 @@ def describe_logit_lens(lens: LogitLens) -> str:
 def plot_attribution(parts: LogitAttribution, ax: Axes | None = None) -> Axes:
     """Draw what each head and each feed-forward network adds to a logit: a row for each layer.
 
-    The line below the title has the whole sum. Orange lowers the logit, blue raises it.
+    The line below the title has the whole sum. Brown lowers the logit, green raises it.
 
     >>> import viz_transformer as vt
     >>> from viz_transformer.config import ModelConfig
@@ -129,7 +129,7 @@ def plot_attribution(parts: LogitAttribution, ax: Axes | None = None) -> Axes:
     image = _draw_signed(ax, values)
     rows = [f"layer {layer}" for layer in range(n_layers)]
     _name_axes(ax, [*columns, "network"], rows, what)
-    ax.set_title(f"{_whole(parts)}\n{_sum(parts)}", loc="left", weight="bold", size=10, parse_math=False)
+    ax.set_title(f"{_whole(parts)}\n{_sum(parts)}", loc="left", weight="bold", parse_math=False)
     _add_bar(ax, image, "added to the logit")
     return ax
 
@@ -163,7 +163,7 @@ def plot_patching(found: PatchingMap, ax: Axes | None = None) -> Axes:
     """Draw how much of the clean answer each part brings back: 0 is the corrupted run, 1 the clean one.
 
     Rows are layers; columns are heads, or the positions of the prompt, "clean|corrupted" where the two
-    differ. Orange leads away from the clean answer, blue towards it.
+    differ. Brown leads away from the clean answer, green towards it.
 
     >>> import viz_transformer as vt
     >>> model, prompts = vt.load_language_model(), ("el gato", "la vaca")
@@ -188,7 +188,7 @@ def plot_patching(found: PatchingMap, ax: Axes | None = None) -> Axes:
     stream = f"position, in the {found.kind}'s stream before the layer →"
     what = f"head of the {KINDS[found.kind].label}" if found.what == "heads" else stream
     _name_axes(ax, found.columns, rows, what)
-    ax.set_title(_ends(found), loc="left", weight="bold", size=10, parse_math=False)
+    ax.set_title(_ends(found), loc="left", weight="bold", parse_math=False)
     _add_bar(ax, image, "share brought back")
     return ax
 
@@ -302,7 +302,7 @@ def _draw(
     for row, column in np.argwhere(~np.isnan(values)):
         weight = "bold" if bold is not None and bold[row, column] else "normal"
         ink = ink_in(image, values[row, column])
-        style = label_style(8, weight)
+        style = label_style(weight)
         ax.text(column, row, texts[row, column], ha="center", va="center", color=ink, **style)
     return image
 
@@ -313,13 +313,13 @@ def _name_axes(ax: Axes, columns: Sequence[str], rows: Sequence[str], what: str)
     slanted = any(len(one) + len(next_to) > 12 for one, next_to in pairwise(names))
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
-    ax.set_xticks(named, names, **label_style(9), **(SLANTED if slanted else {}))
-    ax.set_yticks(range(len(rows)), list(rows), size=9)
+    ax.set_xticks(named, names, **label_style(), **(SLANTED if slanted else {}))
+    ax.set_yticks(range(len(rows)), list(rows))
     ax.tick_params(which="both", length=0)
-    ax.set_xlabel(what, color="0.35", loc="left", labelpad=6)
+    ax.set_xlabel(what, color=COLOURS["muted"], loc="left", labelpad=6)
 
 
 def _add_bar(ax: Axes, image: AxesImage, meaning: str) -> None:
     bar = ax.figure.colorbar(image, ax=[ax], shrink=0.7, aspect=22, pad=0.02)
     bar.outline.set_visible(False)
-    bar.set_label(meaning, color=COLOURS["text"], size=9)
+    bar.set_label(meaning, color=COLOURS["ink"])

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from viz_transformer._numbers import fixed_number
+from viz_transformer._shared import SHARED
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 
     from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace
 
-_KEPT, _BEST, _GONE = COLOURS["text"], COLOURS["accent"], COLOURS["score"]
+_KEPT, _BEST, _GONE = COLOURS["ink"], COLOURS["query"], COLOURS["muted"]
 #: A mark for each fate, so that colour is not needed to tell them apart.
-_MARKS = {"kept": "", "finished": "■ ", "pruned": "✕ ", "forbidden": "⊘ "}
+_MARKS = {status: f"{mark} " for status, mark in SHARED["statuses"].items()} | {"kept": ""}
 _LONGEST_TOKEN = 12
-_NARROWEST_IN, _WIDEST_IN = 5.6, 40.0  # the narrowest holds the title
+_NARROWEST_IN, _WIDEST_IN = 6.4, 40.0  # the narrowest holds the title
 
 
 def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = None) -> Axes:
@@ -48,7 +49,7 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
     columns = [_assign_rows(each) for each in search.steps[: step + 1]]
     n_rows = max(len(column) for column in columns)
     if ax is None:
-        width = min(_WIDEST_IN, 1.2 + 1.75 * len(columns))
+        width = min(_WIDEST_IN, 1.2 + 2.0 * len(columns))
         figure, ax = new_axes(max(_NARROWEST_IN, width), 1.3 + 0.3 * n_rows, close=True)
         set_alt_text(figure, _describe_tree(search, step))
     _draw_tree(ax, search, columns)
@@ -60,7 +61,7 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
     ax.set_title(
         "Numbers: log-probability in nats; ■ finished: score; ✕ pruned; ⊘ forbidden",
         loc="left",
-        size=9,
+        size="medium",
     )
     ax.spines[["top", "left", "right"]].set_visible(False)
     return ax
@@ -120,7 +121,7 @@ def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | N
             f"is {label(tokens[most])} with {before[most]:.3f}.",
         )
     rows = range(len(tokens))
-    ax.barh([row - 0.2 for row in rows], before, height=0.36, color=COLOURS["score"], label="of the model")
+    ax.barh([row - 0.2 for row in rows], before, height=0.36, color=COLOURS["muted"], label="of the model")
     for row in rows:
         told = f"{before[row]:.3f}" + ("" if after is None else f" → {after[row]:.3f}")
         end = max(before[row], 0.0 if after is None else after[row])
@@ -132,18 +133,17 @@ def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | N
             textcoords="offset points",
             ha="right" if end > 0.7 else "left",
             va="center",
-            size=9,
-            color="white" if end > 0.7 else "0.25",
+            color="white" if end > 0.7 else COLOURS["muted"],
         )
     if after is not None:
         ax.barh([row + 0.2 for row in rows], after, height=0.36, color=_BEST, label="to draw from")
-        ax.legend(frameon=False, loc="lower right", fontsize=9)
+        ax.legend(frameon=False, loc="lower right")
     ax.set_xlim(0, 1.0)
-    ax.set_yticks(rows, [label(token) for token in tokens], fontproperties=label_font(10))
+    ax.set_yticks(rows, [label(token) for token in tokens], fontproperties=label_font())
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
     ax.set_xlabel("probability")
-    ax.set_title(f"Step {step + 1}: the next word", loc="left", weight="bold", size=11)
+    ax.set_title(f"Step {step + 1}: the next word", loc="left", weight="bold")
     ax.spines[["top", "right", "left"]].set_visible(False)
     return ax
 
@@ -182,7 +182,7 @@ def _write_label(ax: Axes, x: float, y: float, text: str, colour: str, weight: s
         ha="center",
         va="center",
         color=colour,
-        fontproperties=label_font(8.5, weight),
+        fontproperties=label_font(weight),
         parse_math=False,
         clip_on=True,
         zorder=4,

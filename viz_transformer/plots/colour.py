@@ -10,55 +10,39 @@ from matplotlib.colors import LinearSegmentedColormap
 from numpy.typing import NDArray
 
 from viz_transformer._numbers import difference_number
+from viz_transformer._shared import SHARED
 from viz_transformer.analysis.combine import Scale
 
 if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 
-def _stops(colours: str) -> tuple[str, ...]:
-    return tuple(colours.split())
-
-
 #: Nine stops of equal steps in lightness (OKLab): equal differences of weight look equal, in
-#: colour and in grey. widgets/base/js/colour.js holds the same stops; a test compares the two.
-STOPS = {
-    "light": _stops("#f1f8fa #c2e0ea #95c7db #68acd3 #408fcc #2a6fc1 #264cb3 #272e91 #220e6f"),
-    "dark": _stops("#202333 #273665 #224b9c #046cb4 #028cc3 #06afc7 #3dcfc7 #87ebb2 #dafe9b"),
-}
+#: colour and in grey.
+STOPS: dict[str, list[str]] = SHARED["weights"]
 
-#: Nine stops for what may be negative: orange below 0, blue above. The same test compares them.
-SIGNED = {
-    "light": _stops("#7f3000 #b85a10 #e08f45 #f3c797 #f5f5f2 #a9cfe6 #5a9bd0 #2a63b5 #220e6f"),
-    "dark": _stops("#ffd59a #f5a84f #c97420 #7a4312 #22242e #1d4f86 #0c7fc2 #2fc0d2 #b5f2d5"),
-}
+#: Nine stops for what may be negative: brown below 0, green above.
+SIGNED: dict[str, list[str]] = SHARED["signed"]
 
 
-#: One colour per meaning, as the light theme of widgets/base/style.css has them; a test compares.
-COLOURS = {
-    "text": "#14171f",
-    "muted": "#565d6b",
-    "border": "#c3c8d1",
-    "accent": "#c2410c",
-    "score": "#6b7280",
-    "part": "#7a3e9d",
-    "weight": "#264cb3",
-    "slope": "#15803d",
-    "loss": "#0f766e",
-    "position": "#9d3b7a",
-    "right": "#15803d",
-    "wrong": "#b91c1c",
-    "fill-attention": "#d6e5f7",
-    "fill-network": "#fbe3c9",
-    "fill-norm": "#eaebee",
-    "fill-words": "#d9ecd9",
-    "outline": "#8b93a1",
-}
+#: The colours by role, as they are on white.
+COLOURS: dict[str, str] = {role: named[0] for role, named in SHARED["colours"].items()}
 
 
 def weight_colormap(theme: str = "light") -> LinearSegmentedColormap:
     """Return the scale from weight 0 to 1; `theme` is ``"light"`` or ``"dark"``."""
     return LinearSegmentedColormap.from_list(f"attention_{theme}", STOPS[theme])
+
+
+def word_colormap() -> LinearSegmentedColormap:
+    """Return the scale of a word's probability, from 0 to 1."""
+    roles = ("page", "word-tint", "word-half", "query")
+    return LinearSegmentedColormap.from_list("word", [COLOURS[role] for role in roles])
+
+
+def change_colormap() -> LinearSegmentedColormap:
+    """Return the scale of what a change has moved, from nothing."""
+    return LinearSegmentedColormap.from_list("change", [COLOURS["page"], COLOURS["you"]])
 
 
 def signed_colormap(theme: str = "light") -> LinearSegmentedColormap:
@@ -67,7 +51,7 @@ def signed_colormap(theme: str = "light") -> LinearSegmentedColormap:
 
 
 def scale_colormap(scale: Scale) -> LinearSegmentedColormap:
-    """Return the colours of a scale; where nothing on it is below 0, the blue half of those with signs."""
+    """Return the colours of a scale; where nothing on it is below 0, the green half of those with signs."""
     if scale.limit is None:
         return weight_colormap()
     if scale.has_signs:

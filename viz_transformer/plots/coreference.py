@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import COLOURS
+from viz_transformer.plots.colour import COLOURS, STOPS
 from viz_transformer.plots.figures import new_axes
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ class Row(Protocol):
 
 
 _BARS: tuple[tuple[str, str, str, Callable[[Row], float]], ...] = (
-    ("right", COLOURS["score"], "", lambda row: row.accuracy),
-    ("right, it sees no noun", COLOURS["border"], "//", lambda row: row.accuracy_blind),
+    ("right", COLOURS["muted"], "", lambda row: row.accuracy),
+    ("right, it sees no noun", COLOURS["fill"], "//", lambda row: row.accuracy_blind),
     ("tired: weight on the animal", COLOURS["weight"], "", lambda row: row.tired.most("animal")),
-    ("wide: weight on the place", COLOURS["accent"], "..", lambda row: row.wide.most("place")),
+    ("wide: weight on the place", STOPS["light"][3], "..", lambda row: row.wide.most("place")),
 )
 _WIDTH = 0.2
 
@@ -85,15 +85,15 @@ def plot_study(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
         where = [number + (place - 1.5) * _WIDTH for number in range(len(rows))]
         heights = [value(row) for row in rows]
         bars = ax.bar(where, heights, 0.9 * _WIDTH, color=colour, hatch=hatch, edgecolor="white", label=name)
-        ax.bar_label(bars, [f"{height:.2f}" for height in heights], fontsize=8, padding=2)
+        ax.bar_label(bars, [f"{height:.2f}" for height in heights], padding=2)
     ax.set_xticks(range(len(rows)), [_name(row) for row in rows])
     ax.tick_params(axis="x", length=0)
     ax.set_ylim(0, 1.12)
     ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
     ax.set_ylabel("share of answers, weight from it")
-    ax.set_title("What is right, and where it looks", loc="left", weight="bold", size=11)
+    ax.set_title("What is right, and where it looks", loc="left", weight="bold")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize=9, ncols=2, loc="upper left", bbox_to_anchor=(0, -0.12))
+    ax.legend(frameon=False, ncols=2, loc="upper left", bbox_to_anchor=(0, -0.12))
     return ax
 
 

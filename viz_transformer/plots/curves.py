@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 #: Each told from the others by its dashes too, so that colour is not needed.
 _LINES: tuple[dict[str, Any], ...] = (
-    {"color": COLOURS["loss"]},
-    {"color": COLOURS["accent"], "linestyle": (0, (5, 2))},
-    {"color": COLOURS["slope"], "linestyle": (0, (1, 1.5))},
-    {"color": COLOURS["part"], "linestyle": (0, (6, 2, 1, 2))},
+    {"color": COLOURS["ink"]},
+    {"color": COLOURS["muted"], "linestyle": (0, (5, 2))},
+    {"color": COLOURS["ink"], "linestyle": (0, (1, 1.5))},
+    {"color": COLOURS["fill"], "linestyle": (0, (6, 2, 1, 2))},
 )
 
 
@@ -70,17 +70,17 @@ def plot_curves(
         ax.plot(places, each, linewidth=1.8, label=visible(name), **line)
     if level is not None:
         name, height = level
-        ax.axhline(height, color="0.4", linewidth=1, linestyle=(0, (2, 3)), label=visible(name))
+        ax.axhline(height, color=COLOURS["muted"], linewidth=1, linestyle=(0, (2, 3)), label=visible(name))
     if log:
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(lambda x, _: short_number(x))
     else:
         ax.set_ylim(bottom=min(0.0, *(np.nanmin(each) for each in values.values())))
-    ax.set_xlabel(xlabel, color="0.35")
-    ax.set_ylabel(ylabel, color="0.35")
+    ax.set_xlabel(xlabel, color=COLOURS["muted"])
+    ax.set_ylabel(ylabel, color=COLOURS["muted"])
     if title:
-        ax.set_title(title, loc="left", size=11, weight="bold", parse_math=False)
-    for text in ax.legend(frameon=False, prop=label_font(9)).get_texts():
+        ax.set_title(title, loc="left", weight="bold", parse_math=False)
+    for text in ax.legend(frameon=False, prop=label_font()).get_texts():
         text.set_parse_math(False)
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
+    from matplotlib.text import Annotation
+    from matplotlib.transforms import Bbox
 
-_WORD, _READ, _WANTED = COLOURS["muted"], COLOURS["accent"], COLOURS["right"]
-_SPECIAL, _PLAIN = COLOURS["fill-network"], COLOURS["fill-words"]
+_WORD, _READ, _WANTED = COLOURS["muted"], COLOURS["key"], COLOURS["right"]
+_SPECIAL, _PLAIN = COLOURS["line"], COLOURS["key-tint"]
 
 
 def plot_ids(ids: ArrayLike, tokens: Sequence[str], *, pad_id: int = 0, ax: Axes | None = None) -> Axes:
@@ -65,8 +67,8 @@ def plot_ids(ids: ArrayLike, tokens: Sequence[str], *, pad_id: int = 0, ax: Axes
         colour = "#fff" if is_pad else _SPECIAL if token.startswith("<") else _PLAIN
         ax.add_patch(_cell(column, row, colour, hatched=is_pad))
         text = f"{label(token)}\n{batch[row, column]}"
-        ink = COLOURS["muted"] if is_pad else COLOURS["text"]
-        ax.text(column, row, text, ha="center", va="center", color=ink, **label_style(9))
+        ink = COLOURS["muted"] if is_pad else COLOURS["ink"]
+        ax.text(column, row, text, ha="center", va="center", color=ink, **label_style())
     ax.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.5, -0.5))
     ax.set_xticks(range(n_columns))
     ax.set_yticks(range(n_rows))
@@ -94,11 +96,11 @@ def plot_nearest(word: str, names: Sequence[str], cosines: ArrayLike, ax: Axes |
         told = ", ".join(f"{label(name)} {fixed_number(v, 2)}" for name, v in zip(names, values, strict=True))
         set_alt_text(figure, f"The tokens whose vectors are nearest to {label(word)}: {told}.")
     bars = ax.barh(range(len(values)), values, color=_WORD, height=0.66)
-    ax.bar_label(bars, [fixed_number(value, 2) for value in values], padding=3, size=9)
-    ax.set_yticks(range(len(values)), [label(name) for name in names], **label_style(10))
+    ax.bar_label(bars, [fixed_number(value, 2) for value in values], padding=3)
+    ax.set_yticks(range(len(values)), [label(name) for name in names], **label_style())
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xlabel="cosine with its vector")
-    ax.set_title(f"nearest to “{label(word)}”", loc="left", weight="bold", size=11, parse_math=False)
+    ax.set_title(f"nearest to “{label(word)}”", loc="left", weight="bold", parse_math=False)
     _hide_frame(ax)
     return ax
 
@@ -128,15 +130,31 @@ def plot_embedding_map(
             f"variance; {label(tokens[chosen])} is marked, and nearest to it by cosine are {named}.",
         )
     ax.scatter(plane.points[:, 0], plane.points[:, 1], s=8, color=COLOURS["muted"], alpha=0.5)
-    for index in [*near, chosen]:
+    names = []
+    for index in [chosen, *near]:
         x, y = plane.points[index]
-        ax.plot(x, y, "o", color=COLOURS["accent"], markersize=8 if index == chosen else 4)
-        ax.annotate(label(tokens[index]), (x, y), (5, 3), textcoords="offset points", **label_style(9))
+        ax.plot(x, y, "o", color=COLOURS["ink"], markersize=8 if index == chosen else 4)
+        names.append(
+            ax.annotate(label(tokens[index]), (x, y), (5, 3), textcoords="offset points", **label_style())
+        )
     ax.set(xticks=[], yticks=[])
-    ax.set_xlabel(f"first axis, {plane.shares[0]:.0%} of the variance", size=9)
-    ax.set_ylabel(f"second axis, {plane.shares[1]:.0%}", size=9)
+    ax.set_xlabel(f"first axis, {plane.shares[0]:.0%} of the variance")
+    ax.set_ylabel(f"second axis, {plane.shares[1]:.0%}")
     _hide_frame(ax)
+    _keep_apart(names)
     return ax
+
+
+def _keep_apart(names: Sequence[Annotation]) -> None:
+    """Leave out each name that would touch one before it."""
+    cast("Figure", names[0].figure).draw_without_rendering()  # so that everything has its place
+    kept: list[Bbox] = []
+    for name in names:
+        box = name.get_window_extent()
+        if any(box.overlaps(other) for other in kept):
+            name.remove()
+        else:
+            kept.append(box)
 
 
 def plot_likeness(matrix: ArrayLike, names: Sequence[str], title: str = "", ax: Axes | None = None) -> Axes:
@@ -168,11 +186,11 @@ def plot_likeness(matrix: ArrayLike, names: Sequence[str], title: str = "", ax: 
             f"{fixed_number(apart.min(), 2)} to {fixed_number(apart.max(), 2)}. {title}",
         )
     image = ax.imshow(table, cmap=signed_colormap(), vmin=-1, vmax=1)
-    ax.set_xticks(range(len(names)), [label(name) for name in names], rotation=90, **label_style(9))
-    ax.set_yticks(range(len(names)), [label(name) for name in names], **label_style(9))
+    ax.set_xticks(range(len(names)), [label(name) for name in names], rotation=90, **label_style())
+    ax.set_yticks(range(len(names)), [label(name) for name in names], **label_style())
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(title, loc="left", weight="bold", size=11)
+    ax.set_title(title, loc="left", weight="bold")
     add_scale(ax, image, "cosine")
     return ax
 
@@ -207,8 +225,9 @@ def plot_start(
     values = np.asarray(logits, dtype=float)
     if values.shape != (len(tokens),):
         raise UserError(f"logits has shape {list(values.shape)}, and there are {len(tokens)} tokens")
+    wide = max(5, len(tokens) / 5.5)  # inches: each name stands upright
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(8, 3.4), layout="constrained", width_ratios=[1.7, 1], FigureClass=TextFigure
+        1, 2, figsize=(3.7 + wide, 3.4), layout="constrained", width_ratios=[wide, 3], FigureClass=TextFigure
     )
     plt.close(figure)  # a returned figure is shown once; left with pyplot, twice
     _draw_logits(left, values, tokens, read, wanted)
@@ -227,16 +246,16 @@ def plot_start(
 def _draw_logits(
     ax: Axes, logits: NDArray[np.float64], tokens: Sequence[str], read: int, wanted: int
 ) -> None:
-    colours = [COLOURS["score"]] * len(logits)
+    colours = [COLOURS["muted"]] * len(logits)
     colours[read], colours[wanted] = _READ, _WANTED
     ax.bar(range(len(logits)), logits, color=colours)
-    ax.set_xticks(range(len(logits)), [label(token) for token in tokens], rotation=90, **label_style(8))
+    ax.set_xticks(range(len(logits)), [label(token) for token in tokens], rotation=90, **label_style())
     for place, colour, said in ((read, _READ, "just read"), (wanted, _WANTED, "should be written")):
         told = f"{label(tokens[place])}, {said}: {fixed_number(logits[place], 1)}"
         ax.plot([], [], "s", color=colour, label=told)
-    ax.legend(frameon=False, fontsize=9)
+    ax.legend(frameon=False)
     ax.margins(x=0.01, y=0.12)
-    ax.set_title("logits of the next token", loc="left", weight="bold", size=10)
+    ax.set_title("logits of the next token", loc="left", weight="bold")
 
 
 def _draw_initial_losses(
@@ -249,29 +268,29 @@ def _draw_initial_losses(
     """Draw (standard deviation, loss) pairs, and the loss of a uniform distribution across them."""
     if losses:
         ax.plot(*zip(*losses, strict=True), "o-", color=_WORD, markersize=3)
-    ax.axhline(uniform, color="0.5", linewidth=0.9, linestyle="--")
+    ax.axhline(uniform, color=COLOURS["fill"], linewidth=0.9, linestyle="--")
     ax.annotate(
         f"{uniform_name} = {uniform:.2f}", (1, uniform), xycoords=("axes fraction", "data"),
-        xytext=(-2, 3), textcoords="offset points", ha="right", size=8, color="0.35",
+        xytext=(-2, 3), textcoords="offset points", ha="right", color=COLOURS["muted"],
     )  # fmt: skip
     if here is not None:
-        ax.plot(*here, "o", color=_READ, markersize=8)
-        ax.set_title(f"loss {here[1]:.1f}", loc="left", weight="bold", size=10, color=_READ)
+        ax.plot(*here, "o", color=COLOURS["ink"], markersize=8)
+        ax.set_title(f"loss {here[1]:.1f}", loc="left", weight="bold")
     if not losses and here is None:
         ax.set_xlim(0.01, 1)  # matplotlib before 3.11 can't draw a logarithmic axis without data
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(lambda x, _: short_number(x))
     ax.xaxis.set_major_formatter(lambda x, _: short_number(x))
-    ax.set_xlabel("standard deviation of the embeddings", size=9)
-    ax.set_ylabel("loss before training", size=9)
+    ax.set_xlabel("standard deviation of the embeddings")
+    ax.set_ylabel("loss before training")
 
 
 def _cell(column: int, row: int, colour: str, *, hatched: bool) -> Rectangle:
     from matplotlib.patches import Rectangle
 
     return Rectangle(
-        (column - 0.47, row - 0.45), 0.94, 0.9, facecolor=colour, edgecolor=COLOURS["border"],
+        (column - 0.47, row - 0.45), 0.94, 0.9, facecolor=colour, edgecolor=COLOURS["line"],
         hatch="///" if hatched else None, linewidth=0.8,
     )  # fmt: skip
 

@@ -29,6 +29,16 @@ def new_axes(width: float, height: float, *, close: bool = False) -> tuple[Figur
     return figure, ax
 
 
+def legend_below(ax: Axes) -> None:
+    """Say below the names of the axis what the colours mean: there no bar and no line is in the way."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = ax.transAxes + ScaledTranslation(0, -0.55, ax.figure.dpi_scale_trans)
+    ax.legend(
+        frameon=False, ncols=3, loc="upper left", borderaxespad=0, bbox_to_anchor=(0, 0), bbox_transform=below
+    )
+
+
 def add_scale(ax: Axes, image: AxesImage, meaning: str) -> None:
     """Draw what the colours of a picture mean beside it."""
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 #: What is smaller or larger is drawn at the edge: the axis stays, so that pictures compare.
 LOWEST, HIGHEST = 1e-6, 1e3
 _STACKS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("decoder", {"color": COLOURS["slope"], "marker": "o"}),
-    ("encoder", {"color": COLOURS["part"], "marker": "s", "linestyle": (0, (5, 2))}),
+    ("decoder", {"color": COLOURS["query"], "marker": "o"}),
+    ("encoder", {"color": COLOURS["key"], "marker": "s", "linestyle": (0, (5, 2))}),
 )
 
 
@@ -70,10 +70,10 @@ def plot_gradients(
     ax.set_xlim(-0.06 * n_layers, 1.06 * n_layers - 1)
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_xlabel("layer (0 reads the words)", color="0.35")
-    ax.set_ylabel("size of the layer's gradient", color="0.35")
-    ax.set_title(title, loc="left", weight="bold", size=11)
-    ax.legend(frameon=False, fontsize=9, ncols=2, loc="upper left", bbox_to_anchor=(0, -0.14))
+    ax.set_xlabel("layer (0 reads the words)", color=COLOURS["muted"])
+    ax.set_ylabel("size of the layer's gradient", color=COLOURS["muted"])
+    ax.set_title(title, loc="left", weight="bold")
+    ax.legend(frameon=False, ncols=2, loc="upper left", bbox_to_anchor=(0, -0.14))
     return ax
 
 
@@ -100,7 +100,6 @@ def _draw_stack(
             textcoords="offset points",
             # Under the first point a long number would cross the axis.
             ha="left" if layer == 0 and norms.size > 1 else "center",
-            size=9,
             color=style["color"],
         )
 

@@ -66,12 +66,13 @@ def plot_heads(
         weights = weights[list(chosen)]  # [chosen layer, head, query, key]
     n_layers, n_heads, n_queries, n_keys = weights.shape
     named = max(n_queries, n_keys) <= _MOST_NAMES and n_heads <= 8
-    side = 1.7 if named else max(0.55, min(1.4, 14 / n_heads))  # inches
-    letters, size = 7.0, 10.0  # points, of a token's name and of all else
+    # In inches; a cell is side / n_keys high, and a name needs a sixth.
+    side = max(1.7, n_keys / 6) if named else max(0.55, min(1.4, 14 / n_heads))
+    letters = size = 10.0  # points, of a token's name and of all else
     if layers is not None:
         side = min((_SLIDE[0] - 2.2) / n_heads, (_SLIDE[1] - 1.6) / n_layers * n_keys / n_queries)
-        letters = min(14.0, 0.72 * 72 * side / n_keys)  # a cell is side / n_keys inches high
-        named, size = letters >= 7, 14.0
+        letters = min(14.0, 0.72 * 72 * side / n_keys)
+        named, size = letters >= 9.4, 14.0  # 13 pixels at 100 dots an inch
     if ax is None:
         figure, ax = new_axes(2.2 + side * n_heads, 1.6 + side * n_layers * n_queries / n_keys, close=True)
         set_alt_text(
@@ -89,9 +90,9 @@ def plot_heads(
         trace = with_times(trace)
         names = [label(token) for token in trace.key_tokens(kind)]
         turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-        ax.set_xticks(_cells_after(cols, width), names * n_heads, **label_style(letters), **turn)
+        ax.set_xticks(_cells_after(cols, width), names * n_heads, **label_style(size=letters), **turn)
         names = [label(token) for token in trace.query_tokens(kind)]
-        ax.set_yticks(_cells_after(rows, height), names * n_layers, **label_style(letters))
+        ax.set_yticks(_cells_after(rows, height), names * n_layers, **label_style(size=letters))
     else:
         ax.set(xticks=[], yticks=[])
     top, right = ax.secondary_xaxis("top"), ax.secondary_yaxis("right")

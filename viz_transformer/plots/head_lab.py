@@ -13,7 +13,7 @@ from viz_transformer.analysis import HeadEffect, effects_in_words
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
-from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.figures import legend_below, new_axes
 from viz_transformer.plots.labels import label, label_font
 from viz_transformer.plots.text_in_files import TextFigure
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_BEFORE, _AFTER = COLOURS["score"], COLOURS["accent"]
+_BEFORE, _AFTER = COLOURS["muted"], COLOURS["you"]
 #: For each kind a colour and a shape, so that neither is needed to tell them apart.
 _KINDS = {
-    "encoder": (COLOURS["part"], "o"),
-    "decoder": (COLOURS["score"], "s"),
-    "cross": (COLOURS["text"], "^"),
+    "encoder": (COLOURS["key"], "o"),
+    "decoder": (COLOURS["query"], "s"),
+    "cross": (COLOURS["ink"], "^"),
 }
 _MOST_NAMED = 3  # heads whose effect is named in the picture, besides the surest
 
@@ -65,7 +65,7 @@ def plot_log_probs(
     ax.barh(rows + 0.2, values["after"], height=0.36, color=_AFTER, label="changed")
     least = min(values["before"].min(), values["after"].min(), -1.0)
     ax.set_xlim(1.08 * least, 0)
-    ax.set_yticks(rows, [label(token) for token in tokens], fontproperties=label_font(10))
+    ax.set_yticks(rows, [label(token) for token in tokens], fontproperties=label_font())
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
     # To the right of the bars' zero there is room for the differences.
@@ -77,13 +77,12 @@ def plot_log_probs(
             xytext=(6, 0),
             textcoords="offset points",
             va="center",
-            size=9,
             annotation_clip=False,
         )
     ax.set_xlabel("log-probability in nats; at the right, its change")
-    ax.set_title("Each word of the unchanged translation", loc="left", weight="bold", size=11)
+    ax.set_title("Each word of the unchanged translation", loc="left", weight="bold")
     ax.spines[["top", "left"]].set_visible(False)
-    ax.legend(frameon=False, loc="lower left", fontsize=9)
+    legend_below(ax)
     return ax
 
 
@@ -122,15 +121,15 @@ def plot_head_effects(effects: Sequence[HeadEffect], ax: Axes | None = None) -> 
             label=kind,
             zorder=3,
         )
-    ax.axhline(0, color="0.7", linewidth=0.8)
+    ax.axhline(0, color=COLOURS["fill"], linewidth=0.8)
     ax.set_xlim(0, 1.04)
     ax.margins(y=0.18)
     _name_heads(ax, effects)
     ax.set_xlabel("confidence: mean of a head's largest weights")
     ax.set_ylabel("change of the loss without it, nats per token")
-    ax.set_title("Each head switched off alone", loc="left", weight="bold", size=11)
+    ax.set_title("Each head switched off alone", loc="left", weight="bold")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="upper left", fontsize=9)
+    legend_below(ax)
     return ax
 
 
@@ -202,7 +201,6 @@ def _name_heads(ax: Axes, effects: Sequence[HeadEffect]) -> None:
             textcoords="offset points",
             ha="right" if right else "left",
             va="center",
-            size=9,
         )
     if surest not in named and not np.isnan(surest.confidence):
         ax.annotate(
@@ -212,8 +210,7 @@ def _name_heads(ax: Axes, effects: Sequence[HeadEffect]) -> None:
             textcoords="offset points",
             ha="right",
             va="top",
-            size=9,
-            arrowprops={"arrowstyle": "-", "color": "0.5", "shrinkB": 3, "relpos": (1, 1)},
+            arrowprops={"arrowstyle": "-", "color": COLOURS["fill"], "shrinkB": 3, "relpos": (1, 1)},
         )
 
 

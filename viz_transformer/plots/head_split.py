@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.colors import ListedColormap
 
 from viz_transformer._bounds import COLUMNS, HEADS_DRAWN, at_most
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import ink_on
+from viz_transformer.plots.colour import COLOURS
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.plots.text_in_files import TextFigure
 
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: The colours of words; with more words they begin again.
+_WORDS = [COLOURS[role] for role in ("key-tint", "word-tint", "weight-tint", "line", "word-half")]
 _MOST_WRITTEN = 16  # numbers in a row: more have no room for their names
-_MOST_LARGE = 8  # more have room for small names only
-_MOST_HEADS_LARGE = 4  # beside each other, before their titles touch
+_MOST_TITLES = 16  # heads: of more only the number is written
 
 
 def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: bool = True) -> Figure:
@@ -63,19 +65,25 @@ def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: 
     else:
         heads = x.reshape(n_heads, n_words, d_head)
     names = [label(word) for word in words]
-    figure = plt.figure(figsize=(7.6, 1.5 + 0.56 * n_words), layout="constrained", FigureClass=TextFigure)
+    is_titled = n_heads <= _MOST_TITLES
+    letters = max(map(len, names)) + 3 if d_model <= _MOST_WRITTEN else 0
+    size = (
+        max(7.6, 0.09 * letters * d_model, (1.25 if is_titled else 0.3) * n_heads),
+        1.5 + 0.56 * n_words,
+    )  # inches
+    figure = plt.figure(figsize=size, layout="constrained", FigureClass=TextFigure)
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)
     grid = figure.add_gridspec(2, n_heads)
     whole = figure.add_subplot(grid[0, :])
     _draw(whole, x, d_model, names)
-    whole.set_title(f"x [{n_words}, {d_model}]: a row for each word", loc="left", size=10)
-    whole.set_yticks(range(n_words), names, **label_style(10))
+    whole.set_title(f"x [{n_words}, {d_model}]: a row for each word", loc="left")
+    whole.set_yticks(range(n_words), names, **label_style())
     for head, numbers in enumerate(heads):
         ax = figure.add_subplot(grid[1, head])
         _draw(ax, numbers, d_model, names)
-        size = 10 if n_heads <= _MOST_HEADS_LARGE else 8
-        ax.set_title(f"head {head} [{n_words}, {d_head}]", loc="left", size=size)
+        title = f"head {head} [{n_words}, {d_head}]" if is_titled else str(head)
+        ax.set_title(title, loc="left", size="medium")
         ax.set_yticks([])
     how = "reshape, then transpose" if transposed else "reshape alone"
     figure.suptitle(f"Split by {how}", x=0.01, ha="left", weight="bold")
@@ -85,22 +93,14 @@ def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: 
 
 def _draw(ax: Axes, numbers: np.ndarray, d_model: int, names: Sequence[str]) -> None:
     """Draw numbers ``[row, column]``, each told by its index in the whole table."""
-    import matplotlib as mpl
-
-    colours = mpl.colormaps["tab20"].resampled(20)
-    owners = numbers // d_model
-    image = ax.imshow(owners % 20, cmap=colours, vmin=0, vmax=19, aspect="auto", alpha=0.75)
-    image.set_array(owners % 20)
+    owners = numbers // d_model % len(_WORDS)
+    ax.imshow(owners, cmap=ListedColormap(_WORDS), vmin=0, vmax=len(_WORDS) - 1, aspect="auto")
     for edge in range(1, numbers.shape[0]):
         ax.axhline(edge - 0.5, color="white", linewidth=1.5)
     if d_model <= _MOST_WRITTEN:
         for (row, col), number in np.ndenumerate(numbers):
             owner, place = divmod(int(number), d_model)
-            colour = [0.75 * each + 0.25 for each in colours(owner % 20)[:3]]  # as drawn on white
-            style = label_style(10 if d_model <= _MOST_LARGE else 7.5)
-            ax.text(
-                col, row, f"{names[owner]} {place}", ha="center", va="center", color=ink_on(colour), **style
-            )
+            ax.text(col, row, f"{names[owner]} {place}", ha="center", va="center", **label_style())
     ax.set_xticks([])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

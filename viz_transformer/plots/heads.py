@@ -88,7 +88,7 @@ def plot_head(
 
     Returns:
         The axes. Their image holds the weights, ``[query, key]``, coloured from 0 to 1; weights that are not
-        normalised up to the largest of all heads, those below 0 in orange. With ``scale="row"`` it holds
+        normalised up to the largest of all heads, those below 0 in brown. With ``scale="row"`` it holds
         their shares of the largest in its row.
 
     Raises:
@@ -170,7 +170,7 @@ def plot_difference(
     merge_words: bool = False,
     scale: ScaleChoice = None,
 ) -> Axes:
-    """Draw one head's weights in `trace` minus those in `other`: blue is more, orange is less.
+    """Draw one head's weights in `trace` minus those in `other`: green is more, brown is less.
 
     All heads of the kind share one scale, so that two of these pictures can be compared. Where the
     words differ, both are named: ``it|she``.

@@ -60,11 +60,11 @@ def label(token: str) -> str:
     return "".join(char if has_glyph(char) else code_point(char) for char in text)
 
 
-def label_font(size: float, weight: str = "normal") -> FontProperties:
+def label_font(weight: str = "normal", size: float | None = None) -> FontProperties:
     """Return the reader's font, followed by those that the labels so far need for other scripts."""
     return FontProperties(family=[*FontProperties().get_family(), *wider_fonts()], size=size, weight=weight)
 
 
-def label_style(size: float, weight: str = "normal") -> dict[str, Any]:
+def label_style(weight: str = "normal", size: float | None = None) -> dict[str, Any]:
     """Return how matplotlib is to draw a token: in `label_font`, and two dollar signs are no formula."""
-    return {"fontproperties": label_font(size, weight), "parse_math": False}
+    return {"fontproperties": label_font(weight, size), "parse_math": False}

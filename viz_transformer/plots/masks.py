@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from viz_transformer._numbers import short_number
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import COLOURS, STOPS
+from viz_transformer.plots.colour import COLOURS
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.plots.matrix import SLANTED, name_query_and_key_axes
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WRITTEN = {"may": ("True", "False"), "may_not": ("False", "True"), "additive": ("0", "−∞")}
 _MOST_WRITTEN = 12  # a wider mask has no room for words in its cells
 _UNMOVED = 1e-4  # float32 rounding; widgets.mask_lab.UNMOVED is the same
-_LEAK, _MOVED = COLOURS["wrong"], STOPS["light"][4]
+_LEAK, _MOVED = COLOURS["wrong"], COLOURS["you"]
 
 
 def plot_mask(
@@ -63,19 +63,19 @@ def plot_mask(
         set_alt_text(figure, describe_mask(mask, names[0]))
     from matplotlib.colors import ListedColormap
 
-    colours = ListedColormap(["#ffffff", STOPS["light"][2]])
+    colours = ListedColormap(["#ffffff", COLOURS["weight-tint"]])
     ax.imshow(mask.astype(int), cmap=colours, vmin=0, vmax=1, aspect="equal")
     _draw_cells(ax, mask, *WRITTEN[polarity])
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     slanted = SLANTED if max(len(label(key)) for key in names[1]) > 6 else {}
-    ax.set_xticks(range(mask.shape[1]), [label(key) for key in names[1]], **label_style(10), **slanted)
+    ax.set_xticks(range(mask.shape[1]), [label(key) for key in names[1]], **label_style(), **slanted)
     empty = ~mask.any(-1)  # [query]
     rows = [label(word) + (" ∅" if none else "") for word, none in zip(names[0], empty, strict=True)]
-    ax.set_yticks(range(mask.shape[0]), rows, **label_style(10))
+    ax.set_yticks(range(mask.shape[0]), rows, **label_style())
     name_query_and_key_axes(ax)
     note = "hatched: may not attend" + ("    ∅: may attend to nothing" if empty.any() else "")
-    ax.text(0, -0.04, note, transform=ax.transAxes, va="top", color="0.35", size=9)
+    ax.text(0, -0.04, note, transform=ax.transAxes, va="top", color=COLOURS["muted"])
     return ax
 
 
@@ -107,9 +107,8 @@ def _draw_cells(ax: Axes, mask: NDArray[np.bool_], may: str, may_not: str) -> No
     """Draw a frame around each cell, hatched where the mask bars it, and write into it if it is wide."""
     from matplotlib.patches import Rectangle
 
-    size = 9 if max(mask.shape) <= 8 else 7
     for (query, key), allowed in np.ndenumerate(mask):
-        cell = Rectangle((key - 0.5, query - 0.5), 1, 1, facecolor="none", edgecolor="0.55")
+        cell = Rectangle((key - 0.5, query - 0.5), 1, 1, facecolor="none", edgecolor=COLOURS["fill"])
         cell.set_linewidth(0.6)
         if not allowed:
             cell.set_hatch("////")
@@ -117,7 +116,7 @@ def _draw_cells(ax: Axes, mask: NDArray[np.bool_], may: str, may_not: str) -> No
         if max(mask.shape) <= _MOST_WRITTEN:
             back = None if allowed else {"facecolor": "white", "edgecolor": "none", "pad": 1}
             text = may if allowed else may_not
-            ax.text(key, query, text, ha="center", va="center", size=size, color="k", bbox=back)
+            ax.text(key, query, text, ha="center", va="center", color="k", bbox=back)
 
 
 def plot_leaks(
@@ -165,17 +164,17 @@ def plot_leaks(
         if leak:
             bar.set(facecolor=_LEAK, hatch="xx", edgecolor="white")
         elif not counts:
-            bar.set(facecolor="0.8")
+            bar.set(facecolor=COLOURS["line"])
         text = f"{value:.2f}" if value >= 0.005 else "0" if value < _UNMOVED else short_number(value, 1)
         words = f"{text}  LEAK" if leak else f"{text}  (padding)" if not counts else text
         middle = bar.get_y() + bar.get_height() / 2
-        ax.text(value + 0.02 * top, middle, words, va="center", size=9, color="k")
-    ax.set_yticks(range(len(queries)), [label(word) for word in queries], **label_style(10))
+        ax.text(value + 0.02 * top, middle, words, va="center", color="k")
+    ax.set_yticks(range(len(queries)), [label(word) for word in queries], **label_style())
     ax.set(ylim=(len(moved) - 0.5, -0.5), xlim=(0, 1.35 * top))
-    ax.set_xlabel("largest change of an output", color="0.35")
+    ax.set_xlabel("largest change of an output", color=COLOURS["muted"])
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    ax.set_title(change, loc="left", size=10, parse_math=False)
+    ax.set_title(change, loc="left", parse_math=False)
     return ax
 
 

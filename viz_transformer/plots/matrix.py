@@ -18,7 +18,7 @@ from viz_transformer._numbers import (
 )
 from viz_transformer.analysis.combine import SHARES, Scale
 from viz_transformer.plots.alt_text import describe_matrix, set_alt_text
-from viz_transformer.plots.colour import ink_in
+from viz_transformer.plots.colour import COLOURS, ink_in
 from viz_transformer.plots.colour_scale import ColourScale, ScaleChoice, colour_scale, note_on_cells
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
@@ -33,7 +33,6 @@ _MOST_LABELS = 40  # more tokens than this on an axis, and every second, third �
 _MOST_STRETCH = 12  # times as many keys as queries, as of sound: then cells are no squares
 _MOST_TITLE = 44  # characters in a line of a title
 _TITLE_LINE = 0.24  # inches
-_BARRED = "#f4f4f4"
 #: How long labels along the top are turned.
 SLANTED: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
 
@@ -84,7 +83,7 @@ def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
     image = _draw_image(ax, np.ma.masked_where(left_out, values) if left_out.any() else values, colours)
     hatch(ax, picture.masked)
     ax.set_title(title, loc="left", weight="bold")
-    _label_axes(ax, picture, size=10 if max(weights.shape) <= 24 else 8)
+    _label_axes(ax, picture)
     if max(weights.shape) <= _MOST_NUMBERS:
         for row, col in np.argwhere(~picture.masked & ~left_out):
             weight = weights[row, col]
@@ -95,7 +94,7 @@ def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
             if picture.colours is not None and 0 < abs(weight) < 0.005 and not note:  # not the colour of 0
                 tiny = "<0.001" if weight > 0 else ">−0.001"
                 text = tiny if abs(weight) < 0.001 else fixed_number(weight, 3, signed=signed)
-            ax.text(col, row, text, ha="center", va="center", color=colour, size=9)
+            ax.text(col, row, text, ha="center", va="center", color=colour)
     colours.draw(ax, image, pad=0.03, note=note)
     return ax
 
@@ -137,7 +136,7 @@ def broken_title(title: str, inches: float) -> str:
 
 def _cell(n_queries: int, n_keys: int) -> float:
     """Return the side of a cell of a new figure, in inches."""
-    return max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))
+    return max(0.175, min(0.62, 6.0 / max(n_queries, n_keys)))
 
 
 def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
@@ -181,23 +180,23 @@ def hatch(ax: Axes, masked: NDArray[np.bool_]) -> None:
     ]
     path = Path.make_compound_path(*(Path(box, Path.unit_rectangle().codes) for box in boxes))
     ax.add_patch(
-        PathPatch(path, facecolor=_BARRED, edgecolor="0.6", hatch="/////", linewidth=0, gid="masked")
+        PathPatch(path, fc=COLOURS["raised"], ec=COLOURS["fill"], hatch="/////", linewidth=0, gid="masked")
     )
 
 
-def _label_axes(ax: Axes, picture: Picture, size: float) -> None:
+def _label_axes(ax: Axes, picture: Picture) -> None:
     def some(names: Sequence[str]) -> tuple[range, list[str]]:
         places = range(0, len(names), math.ceil(len(names) / _MOST_LABELS))
         return places, [names[place] for place in places]
 
     places, labels = some([label(token) for token in picture.keys])
     slanted = len(picture.keys) > _MOST_NUMBERS or max(map(len, labels)) > 7
-    ax.set_xticks(places, labels, **label_style(size), **(SLANTED if slanted else {}))
+    ax.set_xticks(places, labels, **label_style(), **(SLANTED if slanted else {}))
     rows = [label(token) for token in picture.queries]
     if picture.reads is not None:
         rows = [f"{label(read)} → {written}" for read, written in zip(picture.reads, rows, strict=True)]
     places, labels = some(rows)
-    ax.set_yticks(places, labels, **label_style(size))
+    ax.set_yticks(places, labels, **label_style())
     query = "query" if picture.reads is None else "query: read → written"
     if picture.merged:
         name_query_and_key_axes(ax, f"{query}, mean of pieces", "key (attended to), sum of pieces")
@@ -210,5 +209,5 @@ def name_query_and_key_axes(ax: Axes, query: str = "query", key: str = "key (att
     ax.xaxis.set_label_position("top")
     ax.xaxis.tick_top()
     ax.tick_params(which="both", length=0)
-    ax.set_xlabel(f"{key} →", color="0.35", loc="left", labelpad=8)
-    ax.set_ylabel(f"← {query}", color="0.35", loc="top", labelpad=8)
+    ax.set_xlabel(f"{key} →", color=COLOURS["muted"], loc="left", labelpad=8)
+    ax.set_ylabel(f"← {query}", color=COLOURS["muted"], loc="top", labelpad=8)

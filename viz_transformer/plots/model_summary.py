@@ -45,15 +45,16 @@ class MachinePart(Protocol):
 
 #: Each sort of part: its name, its colour, and what is in the names of its parts.
 _SORTS = (
-    ("attention", COLOURS["fill-attention"], "attention"),
-    ("feed-forward", COLOURS["fill-network"], "feed-forward"),
-    ("norms", COLOURS["fill-norm"], "norm"),
-    ("words and positions", COLOURS["fill-words"], ""),
+    ("attention", COLOURS["weight-tint"], "attention"),
+    ("feed-forward", COLOURS["line"], "feed-forward"),
+    ("norms", COLOURS["raised"], "norm"),
+    ("words and positions", COLOURS["key-tint"], ""),
 )
+_INCH = 1.2  # of the figure, for one of those below: then letters have room
 _WIDTH, _GAP = 4.7, 0.6  # of a tower, and between the two; all in inches
 _HEIGHTS = {1: 0.27, 2: 0.42, 3: 0.6}  # of a box, by its lines of text
 _SPACE, _ROOM = 0.1, 0.26  # between boxes, and above a layer for its name
-_PATH = COLOURS["accent"]
+_PATH = COLOURS["key"]
 
 
 def plot_machine(parts: Sequence[MachinePart], *, title: str = "") -> Figure:
@@ -73,9 +74,9 @@ def plot_machine(parts: Sequence[MachinePart], *, title: str = "") -> Figure:
         raise UserError("plot_machine draws an encoder and a decoder; give the parts of both")
     towers = [_tower(stack, at * (_WIDTH + _GAP)) for at, stack in enumerate(stacks)]
     height = max(tower.top for tower in towers)
-    figure = plt.figure(figsize=(2 * _WIDTH + _GAP + 0.2, height + 1.25), FigureClass=TextFigure)
+    width, total = 2 * _WIDTH + _GAP + 0.2, height + 1.25
+    figure = plt.figure(figsize=(_INCH * width, _INCH * total), FigureClass=TextFigure)
     plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
-    width, total = figure.get_size_inches()
     ax = figure.add_axes((0, 0.75 / total, 1, (height + 0.15) / total))
     ax.set(xlim=(-0.1, width - 0.1), ylim=(-0.1, height + 0.05))
     ax.set_axis_off()
@@ -84,7 +85,7 @@ def plot_machine(parts: Sequence[MachinePart], *, title: str = "") -> Figure:
     _draw_memory(ax, towers)
     _draw_shares(figure.add_axes((0.01, 0.36 / total, 0.98, 0.3 / total)), parts)
     told = f"{title + ': ' if title else ''}{n_learned(parts):,} parameters"
-    figure.text(0.01, 1 - 0.22 / total, told, weight="bold", size=12, va="center")
+    figure.text(0.01, 1 - 0.22 / total, told, weight="bold", size="large", va="center")
     set_alt_text(figure, describe_machine(parts, title=title))
     return figure
 
@@ -174,10 +175,10 @@ def _lines(part: MachinePart) -> list[str]:
 
 def _draw_tower(ax: Axes, tower: _Tower) -> None:
     left, right = tower.left, tower.left + _WIDTH
-    style: dict[str, Any] = {"size": 8.5, "va": "center", "color": "black"}
+    style: dict[str, Any] = {"va": "center", "color": "black"}
     for box in tower.boxes:
         colour = _sort(box.part)[1]
-        _draw_frame(ax, left + 0.12, right - 0.12, box.bottom, box.top, face=colour, edge="0.55")
+        _draw_frame(ax, left + 0.12, right - 0.12, box.bottom, box.top, face=colour, edge=COLOURS["fill"])
         row = box.top - 0.14
         ax.text(left + 0.22, row, box.part.name, weight="bold", **style)
         ax.text(left + 1.3, row, box.lines[0], **style)
@@ -185,11 +186,11 @@ def _draw_tower(ax: Axes, tower: _Tower) -> None:
         for number, line in enumerate(box.lines[1:], start=1):
             ax.text(left + 0.22, row - 0.165 * number, line, **style)
     bottom, top = tower.layer[0].bottom, tower.layer[-1].top
-    _draw_frame(ax, left, right, bottom - 0.07, top + _ROOM - 0.02, face="none", edge="0.2")
+    _draw_frame(ax, left, right, bottom - 0.07, top + _ROOM - 0.02, face="none", edge=COLOURS["ink"])
     part = tower.layer[0].part
     ax.text(
         right - 0.12, top + 0.12, f"{part.stack} layer, × {part.times}",
-        ha="right", va="center", size=9, weight="bold", color="black",
+        ha="right", va="center", weight="bold", color="black",
     )  # fmt: skip
 
 
@@ -216,17 +217,17 @@ def _draw_memory(ax: Axes, towers: Sequence[_Tower]) -> None:
     arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, **line}
     ax.annotate("", (decoder.left + 0.12, y), (turn, y), arrowprops=arrow)
     shape = list(list(encoder.boxes[-1].part.shapes.values())[-1])
-    ax.text(start + 0.1, top + 0.33, f"memory {shape}", size=9, color=_PATH, va="center")
+    ax.text(start + 0.1, top + 0.33, f"memory {shape}", color=_PATH, va="center")
 
 
 def _draw_shares(ax: Axes, parts: Sequence[MachinePart]) -> None:
     start = 0.0
     for (name, share), (_, colour, _) in zip(shares(parts).items(), _SORTS, strict=True):
-        ax.barh(0, share, left=start, color=colour, edgecolor="0.55", label=f"{name} {share:.1%}")
+        ax.barh(0, share, left=start, color=colour, edgecolor=COLOURS["fill"], label=f"{name} {share:.1%}")
         start += share
     ax.set(xlim=(0, 1), ylim=(-0.4, 0.4))
     ax.set_axis_off()
     ax.legend(
-        ncols=len(_SORTS), frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, 0),
+        ncols=len(_SORTS), frameon=False, loc="upper left", bbox_to_anchor=(0, 0),
         borderaxespad=0.1, borderpad=0.2,
     )  # fmt: skip

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 #: What is told apart, each with its colour, its hatching and the parts that it sums up.
 _SORTS = (
-    ("words and positions", COLOURS["fill-words"], "", ("words", "positions", "segments")),
-    ("attention", COLOURS["fill-attention"], "", ("attention",)),
-    ("feed-forward", COLOURS["fill-network"], "//", ("feed-forward",)),
-    ("the rest", COLOURS["outline"], "", ("norms", "pooler", "classifier", "output bias")),
+    ("words and positions", COLOURS["key-tint"], "", ("words", "positions", "segments")),
+    ("attention", COLOURS["weight-tint"], "", ("attention",)),
+    ("feed-forward", COLOURS["line"], "//", ("feed-forward",)),
+    ("the rest", COLOURS["fill"], "", ("norms", "pooler", "classifier", "output bias")),
 )
 _MILLION = 1e6
 _LEAST_SHARE = 0.09  # of the longest bar; a shorter piece has no room for its number
@@ -60,22 +60,22 @@ def plot_sizes(bills: Mapping[str, Mapping[str, int]], ax: Axes | None = None) -
         widths = [sum(bill.get(part, 0) for part in parts) / _MILLION for bill in bills.values()]
         ax.barh(
             range(len(bills)), widths, 0.62, starts,
-            color=colour, hatch=hatch, edgecolor=COLOURS["outline"], linewidth=0.6, label=sort,
+            color=colour, hatch=hatch, edgecolor=COLOURS["fill"], linewidth=0.6, label=sort,
         )  # fmt: skip
         for row, (start, width) in enumerate(zip(starts, widths, strict=True)):
             if width > _LEAST_SHARE * longest:
                 text = ax.text(start + width / 2, row, f"{width:.1f}", ha="center", va="center")
-                text.set(size=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
+                text.set(bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
         starts = [start + width for start, width in zip(starts, widths, strict=True)]
     for row, (total, bill) in enumerate(zip(totals, bills.values(), strict=True)):
-        ax.text(total + 0.01 * longest, row, f"{sum(bill.values()):,}", va="center", size=9)
+        ax.text(total + 0.01 * longest, row, f"{sum(bill.values()):,}", va="center")
     ax.set(xlim=(0, 1.2 * longest), ylim=(len(bills) - 0.5, -0.5))
     ax.set_yticks(range(len(bills)), list(bills), parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("millions of parameters")
-    ax.set_title("What the models are made of", loc="left", weight="bold", size=11)
+    ax.set_title("What the models are made of", loc="left", weight="bold")
     ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.figure.legend(frameon=False, fontsize=9, ncols=len(_SORTS), loc="outside lower left")
+    ax.figure.legend(frameon=False, ncols=len(_SORTS), loc="outside lower left")
     return ax
 
 

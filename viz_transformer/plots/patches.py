@@ -187,12 +187,12 @@ def draw_patches(shown: PatchRow, pixels: NDArray[np.uint8] | None, ax: Axes | N
     if shown.is_patch:
         row, column = divmod(shown.query - start, columns)
         corner = column - 0.5, row - 0.5
-        ax.add_patch(Rectangle(corner, 1, 1, fill=False, ec=COLOURS["accent"], lw=2, clip_on=False))
+        ax.add_patch(Rectangle(corner, 1, 1, fill=False, ec=COLOURS["query"], lw=2, clip_on=False))
     ax.set_title(broken_title(shown.picture.title, 4.2), loc="left", weight="bold")
-    ax.set_xlabel(told, loc="left", **label_style(9))
+    ax.set_xlabel(told, loc="left", **label_style())
     add_scale(ax, drawn, scale.meaning)
     if veiled is not None and drawn.colorbar is not None:
-        drawn.colorbar.ax.set_facecolor("0.3")  # stands for the bare picture
+        drawn.colorbar.ax.set_facecolor(COLOURS["muted"])  # stands for the bare picture
     return ax
 
 

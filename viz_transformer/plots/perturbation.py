@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import ink_on, weight_colormap
+from viz_transformer.plots.colour import COLOURS, change_colormap, ink_on
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
 
@@ -57,22 +57,21 @@ def plot_spread(
     if ax is None:
         figure, ax = new_axes(2.2 + 1.45 * len(table), 1.1 + 0.48 * len(words), close=True)
         set_alt_text(figure, describe_spread(words, changed, spread))
-    colours = weight_colormap()
+    colours = change_colormap()
     ax.imshow(moved, cmap=colours, vmin=0, vmax=_MOST, aspect="auto")
     for (row, column), share in np.ndenumerate(moved):
         text = f"{share:.2f}" if share >= UNMOVED else "0"
         ink = ink_on(colours(float(min(share / _MOST, 1.0)))[:3])
-        ax.text(column, row, text, ha="center", va="center", size=11, color=ink)
-    ax.set_xticks(range(len(table)), list(spread), size=10)
+        ax.text(column, row, text, ha="center", va="center", color=ink)
+    ax.set_xticks(range(len(table)), list(spread))
     names = [label(word) + (" ✎" if place == changed else "") for place, word in enumerate(words)]
-    ax.set_yticks(range(len(words)), names, **label_style(11))
+    ax.set_yticks(range(len(words)), names, **label_style())
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     ax.set_xlabel(
         "how far each word's output moved, as a share of its length; ✎: the word that was changed",
-        color="0.35",
-        size=9,
+        color=COLOURS["muted"],
         loc="left",
     )
     return ax

@@ -33,8 +33,8 @@ def plot_position_bias(
 ) -> Axes:
     """Draw what each head adds to its scores at each distance: a row for each head, in a picture a map.
 
-    Blue raises the score of a key at that distance, orange lowers it. A row of one colour treats all
-    positions alike; one that is blue left of 0 looks back.
+    Green raises the score of a key at that distance, brown lowers it. A row of one colour treats all
+    positions alike; one that is green left of 0 looks back.
 
     >>> import numpy as np
     >>> import viz_transformer as vt
@@ -79,7 +79,7 @@ def plot_position_bias(
     given = trace.position_bias(kind)
     shared = given is not None and len(given) == 1
     of_layer = "in every layer" if shared else f"in layer {trace.layer_numbers(kind)[layer]}"
-    ax.set_title(f"Added to the scores of the {kind}, {of_layer}", loc="left", weight="bold", size=11)
+    ax.set_title(f"Added to the scores of the {kind}, {of_layer}", loc="left", weight="bold")
     add_scale(ax, image, "added to the score")
     if figure is not None:
         set_alt_text(
@@ -97,7 +97,7 @@ def _draw_distances(
     n_heads = len(biases)
     extent = (distances[0] - 0.5, distances[-1] + 0.5, n_heads - 0.5, -0.5)
     image = _draw(ax, biases, aspect="auto", extent=extent)
-    ax.axvline(0, color=COLOURS["text"], linewidth=0.8, linestyle=":")
+    ax.axvline(0, color=COLOURS["ink"], linewidth=0.8, linestyle=":")
     if n_heads <= _MOST_NAMED:
         ax.set_yticks(range(n_heads), [str(head) for head in heads])
     ax.set_ylabel("head")
@@ -117,9 +117,9 @@ def _draw_offsets(ax: Axes, biases: NDArray[np.float32], heads: Sequence[int]) -
     for i, (head, bias) in enumerate(zip(heads, biases, strict=True)):
         top, left = i // columns * (height + gap) + gap, i % columns * (width + gap)
         sheet[top : top + height, left : left + width] = bias
-        ax.text(left - 0.5, top - 0.7, f"head {head}", size=9, va="bottom")
+        ax.text(left - 0.5, top - 0.7, f"head {head}", va="bottom")
         centre = left + (width - 1) / 2, top + (height - 1) / 2
-        ax.plot(*centre, "o", color=COLOURS["text"], fillstyle="none", markersize=4, markeredgewidth=0.8)
+        ax.plot(*centre, "o", color=COLOURS["ink"], fillstyle="none", markersize=4, markeredgewidth=0.8)
     ax.set(xticks=[], yticks=[])
     ax.set_xlabel("offset from query to key, in patches: right →")
     ax.set_ylabel("← down")

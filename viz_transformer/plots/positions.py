@@ -20,7 +20,7 @@ from viz_transformer.analysis.positions import (
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, signed_colormap
-from viz_transformer.plots.figures import add_scale, new_axes
+from viz_transformer.plots.figures import add_scale, legend_below, new_axes
 from viz_transformer.plots.text_in_files import TextFigure
 from viz_transformer.trace import ForwardTrace
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SINE, _COSINE, _MARK = COLOURS["position"], COLOURS["text"], COLOURS["accent"]
+_SINE, _COSINE, _MARK = COLOURS["ink"], COLOURS["muted"], COLOURS["ink"]
 _MOST_LINES = 64  # of other positions behind the chosen one's
 
 
@@ -110,7 +110,7 @@ def plot_wavelength(
         raise UserError(
             f"pair={pair}, but {table.shape[1]} dimensions are {n_pairs} pairs; choose 0 to {n_pairs - 1}"
         )
-    figure, ax = (None, ax) if ax is not None else new_axes(6.4, 2.6)
+    figure, ax = (None, ax) if ax is not None else new_axes(6.4, 3.0)
     even, odd = 2 * pair, 2 * pair + 1
     sinusoidal = is_sinusoidal(table)
     names = ("sine", "cosine") if sinusoidal else ("value", "value")
@@ -124,13 +124,12 @@ def plot_wavelength(
         alike = look_alikes(table, position, pair)
         ax.axvline(position, color=_MARK, linewidth=1)
         for dimension in (even, odd):
-            ax.plot(alike, table[list(alike), dimension], "o", color=_MARK, markersize=3)
-        ax.plot([], [], "o", color=_MARK, markersize=3, label=f"looks like {position}")
+            ax.plot(alike, table[list(alike), dimension], "o", color=_MARK, mfc="white", markersize=5)
+        ax.plot([], [], "o", color=_MARK, mfc="white", markersize=5, label=f"looks like {position}")
     _hide_frame(ax)
     _set_title(ax, f"Dimensions {even} and {odd}{_turn(table, pair)}")
     ax.set_xlabel("position")
-    ax.margins(y=0.22)  # the legend's room
-    ax.legend(loc="upper right", frameon=False, fontsize=8, ncols=3)
+    legend_below(ax)
     if figure is not None:
         set_alt_text(figure, describe_wavelength(table, pair, position=position))
     return ax
@@ -203,7 +202,7 @@ def plot_by_offset(
     figure, ax = (None, ax) if ax is not None else new_axes(6.4, 2.8)
     places = np.arange(len(matrix))
     for row in places[:: -(-len(matrix) // _MOST_LINES)]:
-        ax.plot(places - row, matrix[row], color="0.75", linewidth=0.8)
+        ax.plot(places - row, matrix[row], color=COLOURS["line"], linewidth=0.8)
     ax.plot(places - position, matrix[position], color=_SINE, linewidth=1.8)
     _hide_frame(ax)
     _set_title(ax, f"From position {position}; pale, from every other")
@@ -253,7 +252,7 @@ def plot_shift(here: ArrayLike, shifted: ArrayLike, shift: int, axes: Any = None
     for ax, (name, matrix) in zip(axes, named, strict=True):
         ax.imshow(matrix, cmap=signed_colormap(), vmin=-limit, vmax=limit)
         _hide_frame(ax)
-        ax.set_title(f"{name}\nrms {rms(matrix):.2f}", loc="left", size=10)
+        ax.set_title(f"{name}\nrms {rms(matrix):.2f}", loc="left")
         ax.set(xticks=[], yticks=[], xlabel="key", ylabel="query")
     text = (
         f"Three heatmaps of scores: here (rms {rms(here):.2f}), moved by {shift} tokens "
@@ -284,4 +283,4 @@ def _hide_frame(ax: Axes) -> None:
 
 
 def _set_title(ax: Axes, text: str) -> None:
-    ax.set_title(text, loc="left", weight="bold", size=11)
+    ax.set_title(text, loc="left", weight="bold")

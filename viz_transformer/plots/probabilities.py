@@ -44,14 +44,14 @@ def plot_probabilities(probabilities: Mapping[str, float], title: str = "", ax: 
         told = "; ".join(f"{name} {each:.3f}" for name, each in probabilities.items())
         set_alt_text(figure, f"Bars of probabilities. {title + ': ' if title else ''}{told}.")
     rows = range(len(probabilities))
-    ax.barh(rows, list(probabilities.values()), 0.66, color=COLOURS["score"])
+    ax.barh(rows, list(probabilities.values()), 0.66, color=COLOURS["query"])
     for row, each in zip(rows, probabilities.values(), strict=True):
-        ax.text(each + 0.01, row, f"{each:.3f}", va="center", size=9)
+        ax.text(each + 0.01, row, f"{each:.3f}", va="center")
     names = [visible(textwrap.shorten(name, _LONGEST_NAME, placeholder="…")) for name in probabilities]
     ax.set_yticks(rows, names, parse_math=False)
     ax.set(xlim=(0, 1.08), ylim=(len(probabilities) - 0.5, -0.5), xticks=[0, 0.25, 0.5, 0.75, 1])
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("probability")
-    ax.set_title(title, loc="left", weight="bold", size=11, parse_math=False)
+    ax.set_title(title, loc="left", weight="bold", parse_math=False)
     ax.spines[["top", "right", "left"]].set_visible(False)
     return ax

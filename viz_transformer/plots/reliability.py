@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOUR = COLOURS["score"]
-_GAP = COLOURS["accent"]
+_COLOUR = COLOURS["query"]
+_GAP = COLOURS["fill"]
 
 
 def plot_reliability(
@@ -78,7 +78,6 @@ def plot_reliability(
         f"{title} · expected calibration error {bins.error:.3f}",
         x=0.01,
         ha="left",
-        size=11,
         weight="bold",
         parse_math=False,
     )
@@ -87,32 +86,32 @@ def plot_reliability(
 
 
 def _draw_diagram(ax: Axes, bins: Reliability, true: str) -> None:
-    ax.plot([0, 1], [0, 1], color="0.5", linewidth=1, linestyle=(0, (4, 3)), label="calibrated")
+    ax.plot([0, 1], [0, 1], color=COLOURS["fill"], linewidth=1, linestyle=(0, (4, 3)), label="calibrated")
     filled = bins.counts > 0
     x, y = bins.predicted[filled], bins.observed[filled]
     ax.vlines(x, np.minimum(x, y), np.maximum(x, y), color=_GAP, linewidth=2, label="off by")
     ax.plot(x, y, "o-", color=_COLOUR, linewidth=1.6, markersize=5, label="the model")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    ax.set_ylabel(f"{true}, mean of the bin", color="0.35")
-    ax.legend(frameon=False, fontsize=9, loc="upper left")
+    ax.set_ylabel(f"{true}, mean of the bin", color=COLOURS["muted"])
+    ax.legend(frameon=False, loc="upper left")
     _tidy(ax, alpha=0.25)
 
 
 def _draw_counts(ax: Axes, bins: Reliability) -> None:
     centres = (bins.edges[:-1] + bins.edges[1:]) / 2
     width = bins.edges[1] - bins.edges[0]
-    bars = ax.bar(centres, bins.counts, 0.9 * width, color=_COLOUR, alpha=0.75)
+    bars = ax.bar(centres, bins.counts, 0.9 * width, color=COLOURS["fill"])
     if len(centres) <= 12:  # more bars have no room for their numbers
         named = [f"{count:,}" if count else "" for count in bins.counts]
-        ax.bar_label(bars, labels=named, size=7, padding=1)
+        ax.bar_label(bars, labels=named, padding=1)
     ax.margins(y=0.25)
     if bins.counts.max() > 100:  # most predictions are nearly 0 or nearly 1
         ax.set_yscale("log")
         ax.set_ylim(0.8, 6 * bins.counts.max())
         ax.yaxis.set_major_formatter(lambda x, _: short_number(x))
         ax.minorticks_off()
-    ax.set_xlabel("predicted probability", color="0.35")
-    ax.set_ylabel("predictions", color="0.35")
+    ax.set_xlabel("predicted probability", color=COLOURS["muted"])
+    ax.set_ylabel("predictions", color=COLOURS["muted"])
     _tidy(ax, alpha=0)
 
 

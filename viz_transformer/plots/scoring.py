@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import ink_in, weight_colormap
+from viz_transformer.plots.colour import COLOURS, ink_in, weight_colormap
 from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
@@ -57,19 +57,19 @@ def plot_scorings(scores: Mapping[str, ArrayLike]) -> Figure:
     for ax, (name, table) in zip(axes[0], tables.items(), strict=True):
         weights = _softmax(table)  # [query, key]
         image = ax.imshow(weights, cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
-        ax.set_title(f"{name}\nscores spread by {table.std():.2f}", loc="left", size=10)
+        ax.set_title(f"{name}\nscores spread by {table.std():.2f}", loc="left")
         ax.set(xticks=[], yticks=[])
-        ax.set_xlabel("key →", color="0.35", loc="left")
+        ax.set_xlabel("key →", color=COLOURS["muted"], loc="left")
         ax.spines[:].set_visible(False)
         if max(weights.shape) <= _MOST_NUMBERS:
             for (row, col), weight in np.ndenumerate(weights):
                 colour = ink_in(image, weight)
-                ax.text(col, row, f"{weight:.2f}", ha="center", va="center", color=colour, size=7)
+                ax.text(col, row, f"{weight:.2f}", ha="center", va="center", color=colour)
         told.append(
             f"{name}: scores spread by {table.std():.2f}, largest weight of a row "
             f"{weights.max(-1).mean():.2f} on average"
         )
-    axes[0, 0].set_ylabel("← query", color="0.35", loc="top")
+    axes[0, 0].set_ylabel("← query", color=COLOURS["muted"], loc="top")
     set_alt_text(figure, f"Heatmaps of weights side by side. {'; '.join(told)}.")
     return figure
 

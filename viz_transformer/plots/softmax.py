@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Those of the softmax lab; a line of what is not divided is orange.
+# Those of the softmax lab.
 _SCORE, _PART, _WEIGHT, _SLOPE, _PLAIN = (
-    COLOURS["score"],
-    COLOURS["part"],
+    COLOURS["muted"],
+    COLOURS["fill"],
     COLOURS["weight"],
-    COLOURS["slope"],
-    COLOURS["accent"],
+    COLOURS["weight-tint"],
+    COLOURS["ink"],
 )
 _ROWS = 12  # queries whose weights are shown
 
@@ -82,14 +82,15 @@ def plot_softmax(
         raise UserError(f"there are {len(row)} scores and {len(names)} labels; give one for each")
     parts = np.exp(row - row.max())  # [key], none above 1
     weights = parts / parts.sum()
-    steps = [
-        ("scores s" if times == 1 else f"scores s × {times:g}", row, _SCORE, 2),
+    signs = [COLOURS["below" if score < 0 else "above"] for score in row]
+    steps: list[tuple[str, NDArray[np.float64], str | list[str], int]] = [
+        ("scores s" if times == 1 else f"scores s × {times:g}", row, signs, 2),
         ("e^(s − largest)", parts, _PART, 3),
         ("weights: shares of the sum", weights, _WEIGHT, 3),
     ]
     if slopes:
         steps.append(("slopes w (1 − w)", weights * (1 - weights), _SLOPE, 3))
-    figure, axes = _panels(len(steps), (9.4, 2.9))
+    figure, axes = _panels(len(steps), (3.1 * len(steps), 2.9))
     for ax, (title, values, colour, digits) in zip(axes, steps, strict=True):
         _bars(ax, values, names, colour, digits)
         _set_title(ax, title)
@@ -99,7 +100,7 @@ def plot_softmax(
         ax.set_ylim(0, 1.15)
     if slopes:
         axes[3].set_ylim(0, 0.29)
-        axes[3].axhline(0.25, color="0.6", linewidth=0.8, linestyle="--")
+        axes[3].axhline(0.25, color=COLOURS["fill"], linewidth=0.8, linestyle="--")
     told = ", ".join(f"{label(name)} {weight:.3f}" for name, weight in zip(names, weights, strict=True))
     set_alt_text(figure, f"Bars of scores, their exponentials and their softmax: {told}.")
     return figure
@@ -214,7 +215,7 @@ def plot_slope_spread(spreads: Sequence[Slopes], ax: Axes | None = None) -> Axes
     _two_lines(ax, [each.d_k for each in spreads], *slopes)
     ax.set_yscale("log")
     ax.set_ylim(1e-6, 1)
-    ax.axhline(0.25, color="0.6", linewidth=0.8, linestyle="--")
+    ax.axhline(0.25, color=COLOURS["fill"], linewidth=0.8, linestyle="--")
     _set_title(ax, "slope of the steepest weight, median")
     return ax
 
@@ -229,12 +230,15 @@ def _panels(n: int, size: tuple[float, float], **spacing: Any) -> tuple[Figure, 
     return figure, axes[0]
 
 
-def _bars(ax: Axes, values: NDArray[np.float64], names: Sequence[str], colour: str, digits: int) -> None:
-    drawn = ax.bar(range(len(values)), values, color=colour, width=0.66)
+def _bars(
+    ax: Axes, values: NDArray[np.float64], names: Sequence[str], colour: str | list[str], digits: int
+) -> None:
+    edge = _WEIGHT if colour == _SLOPE else "none"
+    drawn = ax.bar(range(len(values)), values, color=colour, edgecolor=edge, width=0.66)
     texts = [f"{value:.{digits}f}".replace("-", "−") for value in values]
-    ax.bar_label(drawn, texts, padding=2, size=9)
-    ax.set_xticks(range(len(values)), [label(name) for name in names], **label_style(9))
-    ax.axhline(0, color="0.3", linewidth=0.8)
+    ax.bar_label(drawn, texts, padding=2)
+    ax.set_xticks(range(len(values)), [label(name) for name in names], **label_style())
+    ax.axhline(0, color=COLOURS["ink"], linewidth=0.8)
     ax.spines[["top", "right", "bottom"]].set_visible(False)
     ax.tick_params(axis="x", length=0)
 
@@ -245,9 +249,9 @@ def _two_lines(ax: Axes, widths: Sequence[int], plain: Sequence[float], scaled: 
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(lambda x, _: short_number(x))
     ax.set_xlabel("d_k")
-    ax.legend(frameon=False, fontsize=9)
+    ax.legend(frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def _set_title(ax: Axes, text: str) -> None:
-    ax.set_title(text, loc="left", weight="bold", size=10)
+    ax.set_title(text, loc="left", weight="bold")

@@ -26,10 +26,10 @@ LOG_FACTOR = 20
 _MOST_MOMENTS = 6  # in the strip
 _MOST_NAMES = 12  # tokens on an axis of the strip
 _LINES: tuple[dict[str, Any], ...] = (
-    {"color": COLOURS["loss"]},
-    {"color": COLOURS["part"], "linestyle": (0, (5, 2))},
+    {"color": COLOURS["ink"]},
+    {"color": COLOURS["muted"], "linestyle": (0, (5, 2))},
 )
-_MARK = COLOURS["accent"]
+_MARK = COLOURS["ink"]
 _STRIP = (
     "columns: keys, attended to; rows: queries, which attend; after the step, the entropy as a share "
     "of its maximum"
@@ -72,7 +72,7 @@ def plot_training(
     import matplotlib.pyplot as plt
 
     selections = _select(trace, other, moment, sentence, kind, (layer, head), (other_layer, other_head))
-    heights = [2.6, *([2.5] * len(selections))]
+    heights = [2.6, *([2.8] * len(selections))]
     figure = plt.figure(figsize=(12, sum(heights)), layout="constrained", FigureClass=TextFigure)
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)
@@ -83,7 +83,7 @@ def plot_training(
     _write_translations(words, selections, sentence)
     for selected, strip in zip(selections, strips, strict=True):
         _draw_strip(strip, selected, sentence, kind, named=len(selections) > 1)
-    strip.supxlabel(_STRIP, x=0.01, ha="left", size=8, color="0.35")
+    strip.supxlabel(_STRIP, x=0.01, ha="left", color=COLOURS["muted"])
     set_alt_text(figure, _describe(selections, sentence, kind))
     return figure
 
@@ -199,10 +199,10 @@ def _draw_curve(ax: Axes, selections: list[_Selection]) -> None:
     ax.axvline(selections[0].moment.step, color=_MARK, linewidth=1.4)
     ax.set_xlabel("optimiser step")
     ax.set_ylabel("loss (nats per token)" + (", log scale" if logarithmic else ""))
-    ax.set_title(f"Step {selections[0].moment.step}", loc="left", weight="bold", color=_MARK, size=11)
+    ax.set_title(f"Step {selections[0].moment.step}", loc="left", weight="bold", color=_MARK)
     ax.spines[["top", "right"]].set_visible(False)
     if len(selections) > 1:
-        legend = ax.legend(frameon=False, fontsize=9, prop=label_font(9))
+        legend = ax.legend(frameon=False, prop=label_font())
         for text in legend.get_texts():
             text.set_parse_math(False)
 
@@ -218,9 +218,9 @@ def _write_translations(ax: Axes, selections: list[_Selection], sentence: int) -
         lines.append((name, selected.moment.translations[sentence]))
     y = 1.0
     for name, text in lines:
-        ax.text(0, y, visible(name), size=9, color="0.4", va="top", parse_math=False)
+        ax.text(0, y, visible(name), color=COLOURS["muted"], va="top", parse_math=False)
         wrapped = textwrap.wrap(visible(text), 62)[:2] or ["∅"]
-        ax.text(0, y - 0.075, _encodable("\n".join(wrapped)), va="top", **label_style(11))
+        ax.text(0, y - 0.075, _encodable("\n".join(wrapped)), va="top", **label_style())
         y -= 0.17 + 0.08 * len(wrapped)
 
 
@@ -233,7 +233,7 @@ def _draw_strip(
     title = f"{KINDS[kind].title} · layer {selected.layer} · head {selected.head}"
     figure.suptitle(
         f"{_run_name(selected)}: {title}" if named else title,
-        x=0.01, ha="left", size=11, weight="bold", parse_math=False,
+        x=0.01, ha="left", weight="bold", parse_math=False,
     )  # fmt: skip
     for place, (ax, index) in enumerate(
         zip(figure.subplots(1, len(shown), squeeze=False).flat, shown, strict=True)
@@ -243,7 +243,7 @@ def _draw_strip(
         ax.imshow(weights, cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
         mark: dict[str, Any] = {"color": _MARK, "weight": "bold"} if index == selected.index else {}
         share = "" if np.isnan(selected.entropies[index]) else f" · {selected.entropies[index]:.2f}"
-        ax.set_title(f"step {moment.step}{share}", size=9, **mark)
+        ax.set_title(f"step {moment.step}{share}", size="medium", **mark)
         ax.spines[:].set_visible(index == selected.index)
         ax.spines[:].set(color=_MARK, linewidth=2)
         ax.tick_params(length=0)
@@ -255,9 +255,9 @@ def _draw_strip(
 def _name_tokens(ax: Axes, queries: tuple[str, ...], keys: tuple[str, ...], *, first: bool) -> None:
     if len(keys) <= _MOST_NAMES:
         turn: dict[str, Any] = {"rotation": 90} if len(keys) > 4 else {}
-        ax.set_xticks(range(len(keys)), [label(key)[:12] for key in keys], **label_style(7), **turn)
+        ax.set_xticks(range(len(keys)), [label(key)[:12] for key in keys], **label_style(), **turn)
     if first and len(queries) <= _MOST_NAMES - 2:  # a strip is wider than it is high
-        ax.set_yticks(range(len(queries)), [label(query)[:12] for query in queries], **label_style(7))
+        ax.set_yticks(range(len(queries)), [label(query)[:12] for query in queries], **label_style())
 
 
 def strip_moments(count: int, chosen: int) -> list[int]:

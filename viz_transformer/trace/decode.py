@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_transformer._shared import SHARED
 from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace
@@ -16,7 +17,7 @@ from viz_transformer.trace.summary import search_as_text
 from viz_transformer.trace.typed import check_types
 
 #: What may become of a candidate.
-STATUSES = ("kept", "finished", "pruned", "forbidden")
+STATUSES = tuple(SHARED["statuses"])
 _ATTENTION = ("decoder_attention", "cross_attention")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viz_transformer._shared import SHARED
 from viz_transformer._text import described, quoted
 from viz_transformer.errors import UserError
 
@@ -38,12 +39,8 @@ class Kind:
 
 #: Every kind by its name, in the order in which they are listed everywhere.
 KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind("encoder", "encoder self-attention", "source", "source", "encoder_attention"),
-        Kind("decoder", "decoder self-attention", "target", "target", "decoder_attention"),
-        Kind("cross", "cross-attention", "target", "source", "cross_attention"),
-    )
+    name: Kind(name, kind["label"].lower(), kind["query"], kind["key"], f"{name}_attention")
+    for name, kind in SHARED["kinds"].items()
 }
 
 

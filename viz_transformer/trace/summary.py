@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._shared import SHARED
 from viz_transformer.trace.kinds import KINDS
 
 if TYPE_CHECKING:  # they import this file
@@ -140,9 +141,9 @@ def _thumbnail(trace: ForwardTrace, kind: str) -> str:
     for axis in (0, 1):
         mean = _binned(mean, axis)
     shares = mean / max(float(mean.max()), 1e-9)  # [row, column]
-    # From white to the dark blue of the views' scale.
-    ends = np.array([[255, 255, 255], [8, 48, 107]])
-    colours = ends[0] + shares[..., None] ** 0.5 * (ends[1] - ends[0])  # [row, column, colour]
+    stops = np.array([[*bytes.fromhex(stop[1:])] for stop in SHARED["weights"]["light"]])  # [stop, channel]
+    places = np.linspace(0, 1, len(stops))
+    colours = np.stack([np.interp(shares**0.5, places, each) for each in stops.T], axis=-1)
     png = _png(colours.round().astype(np.uint8))
     return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from viz_transformer._shared import SHARED
+
 
 class Task(NamedTuple):
-    """What is said of a task; the page has its own words for it in widgets/base/js/tasks.js.
+    """What is said of a task.
 
     Attributes:
         said: between the text and the outcome.
@@ -20,8 +22,4 @@ class Task(NamedTuple):
 
 
 #: By task; many texts continue a beginning, and many words fill a gap, so there another is not wrong.
-TASKS = {
-    "translate": Task("is translated as", "right", "not yet right"),
-    "continue": Task("is continued as", "the watched text", "another than the watched text"),
-    "fill": Task("is filled as", "the watched text", "another than the watched text"),
-}
+TASKS = {name: Task(task["said"], *task["spoken"]) for name, task in SHARED["tasks"].items()}

@@ -166,7 +166,7 @@ def test_the_slider_takes_keys_and_the_curve_a_click_and_it_plays(root: Locator)
     for key, step in [("End", 300), ("ArrowLeft", 120), ("Home", 0), ("ArrowRight", 1)]:
         moment.press(key)
         is_at(root, step)
-    expect(moment).to_have_attribute("aria-valuetext", "step 1, translation not yet right")
+    expect(moment).to_have_attribute("aria-valuetext", "step 1, not yet right")
     curve.click(position={"x": curve.bounding_box()["width"] - 17, "y": 60})
     is_at(root, 300)
     expect(curve).to_have_attribute("aria-label", re.compile(r"Loss curve of seed 0: from 3\.1"))

@@ -1,12 +1,13 @@
 // Beam search, with every candidate of every step; viz_transformer/decoding/beam.py does the same.
 
+import shared from "../../shared.json" with { type: "json" };
 import { UserError } from "../errors.js";
 import { repr } from "../repr.js";
 import { recordStep } from "./candidates.js";
 import { isWhole, openText } from "./constraints.js";
 import { logSumExp, topIds } from "./distribution.js";
 
-const MOST_PENALTY = 100; // of the exponent, as in length_penalty.py
+const { beam: MOST_BEAMS, length_penalty: MOST_PENALTY } = shared.limits;
 
 /**
  * Write a text, following the `beamWidth` most probable beginnings.
@@ -91,8 +92,6 @@ function finishedHypothesis({ parent, logProb }, rank, live, norm, vocabulary) {
 export function lengthNorm(length, lengthPenalty) {
   return ((5 + length) / 6) ** lengthPenalty;
 }
-
-const MOST_BEAMS = 1_000; // as in _bounds.py
 
 function checkBeam(beamWidth, lengthPenalty) {
   if (!isWhole(beamWidth, 1)) {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _ABOUT = (
     "Each row is a word, and it flows from left to right through every part of the model. A strip is "
-    "the word's vector after a part: orange below 0, blue above. Lines show which words it attends to. "
+    "the word's vector after a part: brown below 0, green above. Lines show which words it attends to. "
     "Press Space to play, and the arrow keys to go step by step or to another word; choose a box to see "
     "its formula, its numbers and its code."
 )

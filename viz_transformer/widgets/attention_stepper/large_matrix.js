@@ -5,7 +5,7 @@ import { element, focusableCanvas } from "../base/js/controls.js";
 import { moveInTable } from "../base/js/number_table.js";
 import { elide, visible } from "../base/js/text.js";
 
-/** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
+/** @typedef {import("../base/js/colour.js").Theme} Theme */
 /** @typedef {import("./attention_math.js").Matrix} Matrix */
 
 const SHEET_HEAD = 22; // pixels above the cells where columns are named
@@ -127,8 +127,8 @@ export function paintSheet(context, matrix, scale, theme, left, top, width, heig
  * @returns {string}
  */
 export function markColour(role, theme) {
-  if (role === "a") return theme.accent;
-  return role === "is" ? theme.text : theme.second;
+  if (role === "a") return theme.query;
+  return role === "is" ? theme.text : theme.key;
 }
 
 /**

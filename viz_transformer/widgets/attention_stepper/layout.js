@@ -4,7 +4,7 @@ import { visible } from "../base/js/text.js";
 import { lastScores } from "./derivation.js";
 import { isPerKey, rowNamesOf, symbolOf } from "./matrix_names.js";
 
-/** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
+/** @typedef {import("../base/js/colour.js").Theme} Theme */
 /** @typedef {import("./attention_math.js").Layer} Layer */
 /** @typedef {import("./attention_math.js").Choice} Choice */
 /** @typedef {import("./attention_math.js").ComputedHead} ComputedHead */

@@ -7,7 +7,7 @@ import { colourSheet, limitOf, sheetLayout } from "./large_matrix.js";
 import { digitsIn, inNumbers, STEPPER_ROW } from "./layout.js";
 import { colNamesOf, rowNamesOf, symbolOf } from "./matrix_names.js";
 
-/** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
+/** @typedef {import("../base/js/colour.js").Theme} Theme */
 /** @typedef {import("./derivation.js").Cell} Cell */
 /** @typedef {{ name: string, row: number | null, col: number | null, role: string }} Mark */
 

@@ -9,7 +9,7 @@ import { planOf, stageSizes } from "./layout.js";
 import { isPerKey } from "./matrix_names.js";
 import { MatrixPanel } from "./matrix_panel.js";
 
-/** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
+/** @typedef {import("../base/js/colour.js").Theme} Theme */
 /** @typedef {import("./derivation.js").Cell} Cell */
 
 /**

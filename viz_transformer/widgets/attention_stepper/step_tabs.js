@@ -7,7 +7,7 @@ import { resultOf } from "./layout.js";
 import { markColour, paintSheet } from "./large_matrix.js";
 import { signOf, titleOf } from "./narration.js";
 
-/** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
+/** @typedef {import("../base/js/colour.js").Theme} Theme */
 /** @typedef {import("./stage.js").Snapshot} Snapshot */
 /** @typedef {import("./derivation.js").Cell} Cell */
 

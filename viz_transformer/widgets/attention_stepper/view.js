@@ -56,7 +56,6 @@ function render({ model, el }) {
     draw,
   });
   const { root } = view;
-  const second = element(root, "span", "vt-term-b", { hidden: "" }); // its colour, as the canvas needs it
   const layers = layerSource(model, kernel, {
     onLayer: (place) => {
       controls.setProblem("");
@@ -95,7 +94,6 @@ function render({ model, el }) {
   }
 
   function draw({ theme, width }) {
-    theme.second = getComputedStyle(second).color;
     const snapshot = snapshots.take();
     const { layer, chosen, step } = snapshot;
     controls.draw(layer, chosen, model.get("places"));

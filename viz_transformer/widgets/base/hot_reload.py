@@ -38,7 +38,7 @@ def followed(read: Callable[[], str]) -> str | VirtualFileContents:
 def _watch() -> None:
     from watchfiles import watch
 
-    for _ in watch(*(_PACKAGE / room for room in ("widgets", "engine"))):
+    for _ in watch(*(_PACKAGE / room for room in ("widgets", "engine", "shared.json"))):
         if error := _build():  # half-saved files; the next save is built as well
             logging.getLogger(__name__).warning("a view was not reloaded: %s", error)
             continue

@@ -1,5 +1,6 @@
 // The candidates of a search: their places in the tree, their descriptions, their attention.
 
+import shared from "../../shared.json" with { type: "json" };
 import { formatNumber, quoted, runningText, visible } from "../base/js/text.js";
 import { weightsIn } from "../base/js/weights.js";
 
@@ -54,12 +55,9 @@ import { weightsIn } from "../base/js/weights.js";
 /** @typedef {{ step: number, index: number }} Position a candidate of a step */
 
 /** The mark and the word for each status, so that none is shown by its colour alone. */
-export const STATUSES = {
-  kept: { mark: "●", word: "kept" },
-  finished: { mark: "■", word: "finished" },
-  pruned: { mark: "✕", word: "pruned" },
-  forbidden: { mark: "⊘", word: "forbidden" },
-};
+export const STATUSES = Object.fromEntries(
+  Object.entries(shared.statuses).map(([word, mark]) => [word, { mark, word }]),
+);
 
 /**
  * The request for what the traits say; only what matters to the method, so that equal requests are

@@ -129,7 +129,7 @@ function addTable(root, onChange) {
           values,
           rowNames: reply.tokens,
           colNames: reply.parts,
-          scale: "weight",
+          scale: "change",
           limit: MOST,
           text: moveText,
           marked,

@@ -11,7 +11,7 @@ import { findTokens, nearest, pointAt, pointBeside, readEmbeddings } from "./nei
 const ZOOMS = [1, 2, 4, 8];
 const HEIGHT = 380; // pixels of the map
 const LIST = 250; // pixels beside it for the list of neighbours; style.css has the same
-const GROUPS = ["vt-of-position", "vt-of-part", "vt-of-score", "vt-of-plain"];
+const GROUPS = ["vt-of-plain", "vt-of-query", "vt-of-score", "vt-of-part"];
 
 function render({ model, el }) {
   const view = createView({

@@ -364,7 +364,7 @@ function drawColumn(
     const sizes = pitch >= 34 ? [LARGE, USUAL, SMALL] : [USUAL, SMALL];
     const inset = widths[at] < SLIM ? 6 : 11;
     const besideNumber = (number: string) =>
-      widths[at] - 2 * inset - (number && theme.measure!(number, SMALL, false) + 8);
+      widths[at] - 2 * inset - (number ? theme.measure!(number, SMALL, false) + 8 : 0);
     const fits = (each: number, number: string) => theme.measure!(word, each, bold) <= besideNumber(number);
     // Rather a word without its number, which the inspector has, than a part of it.
     const number = sizes.some((each) => fits(each, digits)) ? digits : "";

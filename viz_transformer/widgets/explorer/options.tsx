@@ -27,31 +27,13 @@ interface Parts {
 }
 
 export function Options({ room, snapshot }: Parts) {
-  const { options, chosen, entry, state } = snapshot;
+  const { options, chosen, entry } = snapshot;
   const special = entry.special?.queries.includes(true) || entry.special?.keys.includes(true);
   const words = entry.words?.queries || entry.words?.keys;
   const pair = options.linked ? undefined : options.pairs[chosen.kind];
   return (
     <>
-      <Choice
-        label="Show"
-        options={AGGREGATES}
-        value={chosen.aggregate}
-        disabled={entry.noRollout ? ["rollout"] : []}
-        title={entry.noRollout}
-        onChoose={(aggregate) => room.set({ aggregate })}
-      />
-      <Check
-        label="Select several heads"
-        value={state.selectsSeveral}
-        onChange={(selectsSeveral) => room.setState({ selectsSeveral })}
-      />
-      <p class="vt-hint">or hold Ctrl or Shift and click; Space with the keyboard</p>
-      {chosen.selected.length > 0 && (
-        <button type="button" class="vt-button" onClick={() => room.set({ selected: [], aggregate: "head" })}>
-          Select none
-        </button>
-      )}
+      <Heads room={room} snapshot={snapshot} />
       <HeadOrder label="Sort heads by" room={room} snapshot={snapshot} />
       {entry.limit === null && (
         <Choice
@@ -106,6 +88,34 @@ export function Options({ room, snapshot }: Parts) {
       )}
       <Finder room={room} snapshot={snapshot} />
       <Saves room={room} snapshot={snapshot} />
+    </>
+  );
+}
+
+/** Which heads are shown as one. */
+function Heads({ room, snapshot }: Parts) {
+  const { chosen, entry, state } = snapshot;
+  return (
+    <>
+      <Choice
+        label="Show"
+        options={AGGREGATES}
+        value={chosen.aggregate}
+        disabled={entry.noRollout ? ["rollout"] : []}
+        title={entry.noRollout}
+        onChoose={(aggregate) => room.set({ aggregate })}
+      />
+      <Check
+        label="Select several heads"
+        value={state.selectsSeveral}
+        onChange={(selectsSeveral) => room.setState({ selectsSeveral })}
+      />
+      <p class="vt-hint">or hold Ctrl or Shift and click; Space with the keyboard</p>
+      {chosen.selected.length > 0 && (
+        <button type="button" class="vt-button" onClick={() => room.set({ selected: [], aggregate: "head" })}>
+          Select none
+        </button>
+      )}
     </>
   );
 }

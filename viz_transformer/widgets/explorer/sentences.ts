@@ -178,8 +178,8 @@ function matchInWords({ layers, matched, attendsBy }: Entry, layer: number): str
 
 /** What the colours of differences, or of weights that are not normalised, stand for. */
 export function coloursInWords({ unnormalised, least }: Pick<Entry, "unnormalised" | "least">): string {
-  if (!unnormalised) return "Blue: more than before. Orange: less than before.";
-  return least < 0 ? "Blue: above 0. Orange: below 0." : "Blue: above 0.";
+  if (!unnormalised) return "Green: more than before. Brown: less than before.";
+  return least < 0 ? "Green: above 0. Brown: below 0." : "Green: above 0.";
 }
 
 /** What the patches of a picture show, in sentences. */

@@ -37,14 +37,14 @@ _ABOUT = (
     "per layer: click one to see it large."
 )
 _ABOUT_DIFFERENCE = (
-    "Each cell is the difference of two attention weights: blue where the row (the query) gives "
-    "the column (the key) more of its attention in the first trace than in the second, orange "
+    "Each cell is the difference of two attention weights: green where the row (the query) gives "
+    "the column (the key) more of its attention in the first trace than in the second, brown "
     "where it gives less. The small pictures are all heads of the model, one row of pictures per "
     "layer: click one to see it large."
 )
 _ABOUT_UNNORMALISED = (
     "Each cell is the weight that the row (the query) gives the column (the key), as it was given: rows "
-    "need not sum to 1. Blue is above 0, orange below 0. The small pictures are all heads of the model, one "
+    "need not sum to 1. Green is above 0, brown below 0. The small pictures are all heads of the model, one "
     "row of pictures per layer: click one to see it large."
 )
 #: What the large picture shows: one head, several as one, or the rollout through all layers.

@@ -103,11 +103,11 @@ function addScores(parent, starts) {
       });
       chart.rule("zero", { y: 0, className: "vt-zero" });
       chart.bars("rest", { y: scores, className: "vt-of-score" });
-      chart.bars("read", { x: [own], y: [scores[own]], className: "vt-of-chosen" });
+      chart.bars("read", { x: [own], y: [scores[own]], className: "vt-of-part" });
       chart.bars("wanted", { x: [next], y: [scores[next]], className: "vt-of-right" });
       const told = (id, what) => `${visible(tokens[id])}, ${what}: ${formatNumber(scores[id], 1)}`;
       legend.set([
-        { text: told(own, "just read"), className: "vt-bar vt-of-chosen" },
+        { text: told(own, "just read"), className: "vt-bar vt-of-part" },
         { text: told(next, "should be written"), className: "vt-bar vt-of-right" },
       ]);
     },

@@ -103,7 +103,7 @@ function addDial(parent) {
     "aria-hidden": "true",
   });
   svgElement(svg, "circle", "vt-face", { r: 1 });
-  const [across, up] = ["vt-line vt-of-position", "vt-line vt-of-plain vt-dashed"].map((name) =>
+  const [across, up] = ["vt-line vt-of-position", "vt-line vt-of-score vt-dashed"].map((name) =>
     svgElement(svg, "path", name),
   );
   const alike = svgElement(svg, "g", "vt-point vt-of-chosen");
@@ -149,7 +149,7 @@ function wavesChart(view, parent, table, sinusoidal) {
     chart.rule("zero", { y: 0 });
     chart.rule("position", { x: position, className: "vt-zero vt-of-chosen" });
     chart.line("sine", { x: rows, y: sine, className: "vt-of-position" });
-    chart.line("cosine", { x: rows, y: cosine, className: "vt-of-plain vt-dashed" });
+    chart.line("cosine", { x: rows, y: cosine, className: "vt-of-score vt-dashed" });
     const dots = {
       x: [...alike, ...alike],
       y: [...alike.map((row) => sine[row]), ...alike.map((row) => cosine[row])],
@@ -163,7 +163,7 @@ function wavesChart(view, parent, table, sinusoidal) {
     });
     legend.set([
       { text: `dimension ${2 * pair}${names[0]}`, className: "vt-line vt-of-position" },
-      { text: `dimension ${2 * pair + 1}${names[1]}`, className: "vt-line vt-of-plain vt-dashed" },
+      { text: `dimension ${2 * pair + 1}${names[1]}`, className: "vt-line vt-of-score vt-dashed" },
       { text: `close to position ${position}`, className: "vt-point vt-of-chosen" },
     ]);
   }

@@ -1,6 +1,6 @@
 // The charts of the position lab, on canvas.
 
-import { fitCanvas, strokeBox, drawText } from "../base/js/canvas.js";
+import { fitCanvas, outlineChosen, strokeBox, drawText } from "../base/js/canvas.js";
 import { formatNumber } from "../base/js/text.js";
 import { limitOf } from "./matrix.js";
 import { paintWeights } from "../base/js/pixels.js";
@@ -103,16 +103,8 @@ export function drawTable(canvas, layout, sheet, { position, pair, border, count
     ]);
     context.setLineDash([]);
   }
-  strokeBox(context, left - 2, top + position * cellHeight - 2, width + 4, cellHeight + 4, theme.accent, 2);
-  strokeBox(
-    context,
-    left + 2 * pair * cellWidth - 2,
-    top - 2,
-    2 * cellWidth + 4,
-    height + 4,
-    theme.accent,
-    2,
-  );
+  outlineChosen(context, [left - 2, top + position * cellHeight - 2, width + 4, cellHeight + 4], theme, 2);
+  outlineChosen(context, [left + 2 * pair * cellWidth - 2, top - 2, 2 * cellWidth + 4, height + 4], theme, 2);
   const base = layout.height - 1;
   counts.forEach((count, each) => {
     context.fillStyle = each === pair ? theme.accent : theme.muted;
@@ -221,7 +213,7 @@ function drawLegendLine(context, [left, middle], which, name, theme) {
 }
 
 function waveColour(which, theme) {
-  return which ? theme.text : theme.line;
+  return which ? theme.muted : theme.text;
 }
 
 /** Each position as a point, its cosine to the right and its sine upwards: where the hand is then. */
@@ -292,7 +284,7 @@ export function drawOffsets(canvas, layout, scores, { position, offset }, theme)
   for (let row = 0; row < rows; row += Math.ceil(rows / MAX_LINES)) line(context, lineOf(row));
   context.globalAlpha = 1;
   drawCursor(context, x(offset), layout, theme);
-  context.strokeStyle = theme.line;
+  context.strokeStyle = theme.text;
   context.lineWidth = 2.5;
   line(context, lineOf(position));
   const other = position + offset;

@@ -199,7 +199,7 @@ class PositionLab(View):
         from viz_transformer import plots
         from viz_transformer.plots.text_in_files import TextFigure
 
-        figure = plt.figure(figsize=(11, 8), layout="constrained", FigureClass=TextFigure)
+        figure = plt.figure(figsize=(13, 11), layout="constrained", FigureClass=TextFigure)
         plt.close(figure)  # or pyplot would show it a second time
         axes = figure.subplot_mosaic(
             [[*["table"] * 3, *["wave"] * 3], [*["table"] * 3, *["by"] * 3], [*"aabbcc"]]

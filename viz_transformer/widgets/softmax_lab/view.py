@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import traitlets
 
+from viz_transformer._shared import SHARED
 from viz_transformer._text import given_texts
 from viz_transformer.errors import UserError
 from viz_transformer.trace.arrays import given_sequence
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: The largest score that can be set, below 0 too; in the page it moves in halves.
-LIMIT = 5.0
+LIMIT = float(SHARED["limits"]["score"])
 #: The values of the factor that multiplies all scores.
-TIMES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+TIMES = tuple(map(float, SHARED["limits"]["times"]))
 _MOST = 12  # keys: with more, bars and names would not be told apart
 _ABOUT = (
     "One query's scores with a few keys, and the weights that softmax makes of them: e to the power "
@@ -52,10 +53,10 @@ class SoftmaxLab(View):
     _esm = bundle(__file__)
     _css = styles(__file__, "stage")
 
-    labels: traitlets.List[str] = traitlets.List(help="the keys' names").tag(sync=True, content=True)
-    scores: traitlets.List[float] = traitlets.List(help="a score for each key").tag(sync=True)
-    times = traitlets.Float(1.0, help="the factor that multiplies all scores").tag(sync=True)
-    slopes = traitlets.Bool(False, help="whether the weights' slopes are shown").tag(sync=True)
+    labels: traitlets.List[str] = traitlets.List().tag(sync=True, content=True)
+    scores: traitlets.List[float] = traitlets.List().tag(sync=True)
+    times = traitlets.Float(1.0).tag(sync=True)
+    slopes = traitlets.Bool(False).tag(sync=True)
     text_size = TextSize()
 
     def __init__(

@@ -1,5 +1,6 @@
 // The softmax lab: drag a score, and see its weight. A key is a lane; the steps run from left to right.
 
+import shared from "../../shared.json" with { type: "json" };
 import { elide, formatNumber, visible } from "../base/js/text.js";
 import { Knob } from "../base/knob.tsx";
 import { useRef } from "preact/hooks";
@@ -10,19 +11,11 @@ import { type Frame, stageView } from "../base/stage_view.tsx";
 import { HEAD, type Layout, layOut } from "./lanes.ts";
 import { named, three } from "./sentences.ts";
 import { softmaxSteps } from "./softmax.ts";
+import { TRAITS, type Traits } from "./traits.ts";
 
-const LIMIT = 5; // of a score; view.py has the same
+const { score: LIMIT, times: TIMES } = shared.limits;
 const STEP = 0.5;
 const UNIT = 16; // pixels that names are measured at
-const TIMES = [0, 0.25, 0.5, 1, 2, 4, 8, 16];
-
-interface Traits {
-  labels: string[];
-  scores: number[];
-  times: number;
-  slopes: boolean;
-  text_size: number;
-}
 
 function draw(frame: Frame<Traits>) {
   const { traits, set } = frame;
@@ -248,6 +241,6 @@ function Inspector({ labels, scores, times, most }: Traits & { most: number }) {
 export default stageView<Traits>({
   name: "softmax-lab",
   label: "Softmax lab",
-  traits: ["labels", "scores", "times", "slopes", "text_size"],
+  traits: TRAITS,
   draw,
 });

@@ -211,7 +211,7 @@ function paintCurve(context, { steps, losses }, index, axes, theme) {
 
 /** Stroke a path in the colour and the dashes of a run. */
 function strokeAsRun(context, index, theme, path) {
-  context.strokeStyle = index ? theme.text : theme.line;
+  context.strokeStyle = index ? theme.muted : theme.text;
   context.lineWidth = 2;
   context.setLineDash(DASHES[index]);
   context.beginPath();
@@ -259,9 +259,9 @@ export function drawCurves(canvas, sheet, axes, runs, moments, theme) {
     if (!Number.isFinite(loss)) continue;
     context.beginPath();
     context.arc(axes.x(at), axes.y(loss), 5, 0, 7);
-    context.fillStyle = index ? theme.background : theme.line;
+    context.fillStyle = index ? theme.background : theme.text;
     context.fill();
-    context.strokeStyle = index ? theme.text : theme.background;
+    context.strokeStyle = index ? theme.muted : theme.background;
     context.lineWidth = 2;
     context.stroke();
   }

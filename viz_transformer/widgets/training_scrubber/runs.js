@@ -193,8 +193,8 @@ export function compareWords(translation, reference, task = "translate") {
     right: count === 0,
     verdict:
       count === 0
-        ? TASKS[task].right
-        : `${TASKS[task].wrong}: ${count} ${count === 1 ? "word differs" : "words differ"}`,
+        ? TASKS[task].verdicts[0]
+        : `${TASKS[task].verdicts[1]}: ${count} ${count === 1 ? "word differs" : "words differ"}`,
   };
 }
 

@@ -112,6 +112,19 @@ export function strokeBox(context, x, y, width, height, colour, thickness) {
 }
 
 /**
+ * Outline what is chosen, whatever the colours beneath: in ink, with the page's colour on either side.
+ *
+ * @param {CanvasRenderingContext2D} context
+ * @param {[number, number, number, number]} box left, top, width and height
+ * @param {Pick<import("./colour.js").Theme, "accent" | "background">} theme
+ * @param {number} thickness
+ */
+export function outlineChosen(context, [x, y, width, height], theme, thickness) {
+  strokeBox(context, x - 1, y - 1, width + 2, height + 2, theme.background, thickness + 2);
+  strokeBox(context, x, y, width, height, theme.accent, thickness);
+}
+
+/**
  * A pointer event's position inside an element, [x, y] in CSS pixels.
  *
  * @param {Element} element

@@ -1,66 +1,20 @@
 // The colour scales of attention weights and of differences, and the colours of the page.
 
+import shared from "../../../shared.json" with { type: "json" };
+
 // Nine stops of equal steps in lightness (OKLab), so that equal differences look equal, in colour
 // and in grey. On light pages more is darker, on dark pages more is lighter.
-// viz_transformer/plots/colour.py holds the same stops; a test compares the two.
-export const STOPS = {
-  light: ["#f1f8fa", "#c2e0ea", "#95c7db", "#68acd3", "#408fcc", "#2a6fc1", "#264cb3", "#272e91", "#220e6f"],
-  dark: ["#202333", "#273665", "#224b9c", "#046cb4", "#028cc3", "#06afc7", "#3dcfc7", "#87ebb2", "#dafe9b"],
-};
+export const STOPS = shared.weights;
 
-// Nine stops for what may be negative: orange below 0, blue above, no colour at 0. The two hues
-// differ for every kind of colour blindness, and both ends are equally far from the middle.
-export const SIGNED = {
-  light: ["#7f3000", "#b85a10", "#e08f45", "#f3c797", "#f5f5f2", "#a9cfe6", "#5a9bd0", "#2a63b5", "#220e6f"],
-  dark: ["#ffd59a", "#f5a84f", "#c97420", "#7a4312", "#22242e", "#1d4f86", "#0c7fc2", "#2fc0d2", "#b5f2d5"],
-};
+// Nine stops for what may be negative: brown below 0, green above, no colour at 0. For every kind of
+// colour blindness the two differ, in hue or in lightness.
+export const SIGNED = shared.signed;
 
-// A colour for each label of a head. Their names stand beside them, so that nobody has to tell twelve
-// hues apart.
-export const LABELS = {
-  light: [
-    "#1d6fd1",
-    "#0e8f86",
-    "#7a52c7",
-    "#7c8593",
-    "#a08a5b",
-    "#d9b310",
-    "#2e9e44",
-    "#d6498f",
-    "#c8402f",
-    "#53b8d9",
-    "#9b2fae",
-    "#6b4a2b",
-  ],
-  dark: [
-    "#6fb1ff",
-    "#3fd0c4",
-    "#b79bff",
-    "#aab3c2",
-    "#cdb98a",
-    "#f2d34c",
-    "#63d67c",
-    "#ff8cc4",
-    "#ff8f7d",
-    "#8be0fb",
-    "#e08bf0",
-    "#c79f78",
-  ],
-};
-
-/** The labels whose colours are fixed, in the order of these colours; another one has one of the same. */
-const LABEL_NAMES = [
-  "previous token",
-  "next token",
-  "same token",
-  "first-token sink",
-  "last-token sink",
-  "broad",
-  "diagonal alignment",
-  "induction",
-  "duplicate token",
-  "same word",
-];
+// A colour for each label of a head: those whose colours are fixed, and another one has one of the same.
+// Their names stand beside them, so that nobody has to tell twelve hues apart.
+const LABEL_NAMES = Object.keys(shared.labels);
+const labelsOn = (/** @type {0 | 1} */ theme) => Object.values(shared.labels).map((both) => both[theme]);
+export const LABELS = { light: labelsOn(0), dark: labelsOn(1) };
 
 /**
  * @typedef {[number, number, number]} Rgb red, green and blue, each 0 to 255
@@ -71,11 +25,14 @@ const LABEL_NAMES = [
  * @property {Uint32Array} ramp the scale of weights as pixels
  * @property {string[]} signedStops of the scale of differences
  * @property {Uint32Array} signedRamp
+ * @property {string[]} changes the ends of the scale of what a change has moved
  * @property {string[]} labels the colours of heads' labels; see `labelColour`
  * @property {string} background
  * @property {string} text
  * @property {string} muted
- * @property {string} accent
+ * @property {string} accent the colour of an outline around what is chosen
+ * @property {string} query the colour of what is written, and of queries
+ * @property {string} key the colour of what is read
  * @property {string} line
  * @property {string} family of the fonts
  * @property {number} [scale] the text size that the view draws at
@@ -118,15 +75,15 @@ export function weightColour(value, limit, theme) {
  * @param {Pick<Theme, "labels">} theme
  */
 export function labelColour(name, { labels }) {
-  if (name.startsWith("offset ")) return labels.at(name.includes("+") ? -1 : -2);
-  const place = LABEL_NAMES.indexOf(name);
+  const offset = name.startsWith("offset ") && (name.includes("+") ? "offset +" : "offset -");
+  const place = LABEL_NAMES.indexOf(offset || name);
   if (place >= 0) return labels[place];
   let sum = 0;
   for (const character of name) sum = (31 * sum + character.charCodeAt(0)) % 9973;
   return labels[sum % labels.length];
 }
 
-/** Black or white on a colour such as "#1d6fd1", whichever reads better. */
+/** Black or white on a colour in hexadecimal, whichever reads better. */
 export function inkOn(hex) {
   return textColourOn(channels(hex));
 }
@@ -219,7 +176,7 @@ export function readTheme(element) {
     probe.style.color = `var(${name})`;
     return getComputedStyle(probe).color;
   };
-  const [muted, accent] = [value("--vt-muted"), value("--vt-accent")];
+  const [muted, query, key] = [value("--muted"), value("--query"), value("--key")];
   probe.remove();
   return {
     name,
@@ -227,11 +184,14 @@ export function readTheme(element) {
     ramp: colourRamp(stops),
     signedStops: SIGNED[name],
     signedRamp: colourRamp(SIGNED[name]),
+    changes: [shared.colours.page, shared.colours.you].map((named) => named[name === "dark" ? 1 : 0]),
     labels: LABELS[name],
     background: style.backgroundColor,
     text: style.color,
     muted,
-    accent,
+    accent: style.color,
+    query,
+    key,
     line: stops[name === "dark" ? 6 : 5],
     family: style.fontFamily,
   };

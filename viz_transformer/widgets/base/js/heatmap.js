@@ -1,6 +1,6 @@
 // A heatmap of one head with its tokens along both axes, and a window onto it when zoomed.
 
-import { fitCanvas, strokeBox, pixelRatio, drawText } from "./canvas.js";
+import { fitCanvas, outlineChosen, pixelRatio, drawText } from "./canvas.js";
 import { textColourOn, packPixel, parseRgb, weightColour } from "./colour.js";
 import { paintWeights } from "./pixels.js";
 import { roundTicks, tickText } from "./scales.js";
@@ -215,7 +215,7 @@ export function paintCells(shown, layout, least, theme, sheet = offscreenCanvas(
  * columns that a text beside it names: {queries, keys}; `numbers` the weights where `shown` has their colours.
  */
 export function drawMatrix(canvas, layout, cells, shown, marks, theme) {
-  const { active, pinned, least, waiting } = marks;
+  const { active, pinned, waiting } = marks;
   const { left, top, cell, rowCell, rows, cols, x, y, boxWidth, boxHeight } = layout;
   const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
   context.imageSmoothingEnabled = !shown.weights; // a thumbnail stands in: its blur says so
@@ -255,21 +255,14 @@ export function drawMatrix(canvas, layout, cells, shown, marks, theme) {
 
   const thin = cell > 8 ? 2 : 1;
   if (active.query !== null)
-    strokeBox(context, x - 2, active.query * rowCell - 1, boxWidth + 4, rowCell + 2, theme.accent, thin);
+    outlineChosen(context, [x - 2, active.query * rowCell - 1, boxWidth + 4, rowCell + 2], theme, thin);
   if (active.key !== null)
-    strokeBox(context, active.key * cell - 1, y - 2, cell + 2, boxHeight + 4, theme.accent, thin);
+    outlineChosen(context, [active.key * cell - 1, y - 2, cell + 2, boxHeight + 4], theme, thin);
   if (pinned.query !== null && pinned.key !== null) {
     const thickness = cell > 12 ? 4 : 2;
     const reach = cell > 12 ? 2 : 3; // around a small cell, not over it
-    strokeBox(
-      context,
-      pinned.key * cell - reach,
-      pinned.query * rowCell - reach,
-      cell + 2 * reach,
-      rowCell + 2 * reach,
-      theme.accent,
-      thickness,
-    );
+    const [across, down] = [pinned.key * cell - reach, pinned.query * rowCell - reach];
+    outlineChosen(context, [across, down, cell + 2 * reach, rowCell + 2 * reach], theme, thickness);
   }
   context.restore();
 }
@@ -371,9 +364,9 @@ function drawLabels(context, layout, part, shown, { active, pinned, named, found
   const chosenCols = [active.key, pinned.key, ...(named?.keys ?? [])];
   const rowLabels = labelsOf(part.rows, chosenRows, layout.rowStep, rowTimes);
   const colLabels = labelsOf(part.cols, chosenCols, colStep, colTimes);
-  const style = (chosen, marked) => ({
+  const style = (chosen, marked, role) => ({
     font: `${chosen ? 700 : 400} ${font}px ${theme.family}`,
-    colour: chosen ? theme.accent : theme.text,
+    colour: chosen ? role : theme.text,
     marked: marked && theme.accent,
   });
   const label = (token, room, chosen) =>
@@ -384,7 +377,7 @@ function drawLabels(context, layout, part, shown, { active, pinned, named, found
     if (middle === null || !rowLabels.has(row)) continue;
     const name = (!chosenRows.includes(row) && rowTimes?.get(row)) || rowNames[row];
     drawText(context, label(name, layout.rowRoom, chosen), left - 8, top + middle, {
-      ...style(chosen, marked),
+      ...style(chosen, marked, theme.query),
       align: "right",
     });
   }
@@ -395,7 +388,7 @@ function drawLabels(context, layout, part, shown, { active, pinned, named, found
     if (flat) {
       const name = (!chosenCols.includes(col) && colTimes?.get(col)) || shown.keys[col];
       drawText(context, label(name, colTimes ? TIME : cell - 4, chosen), left + middle, top - 11, {
-        ...style(chosen, marked),
+        ...style(chosen, marked, theme.key),
         align: "center",
       });
       continue;
@@ -403,7 +396,7 @@ function drawLabels(context, layout, part, shown, { active, pinned, named, found
     context.save();
     context.translate(left + middle, top - 8);
     context.rotate(-Math.PI / 4);
-    drawText(context, label(shown.keys[col], layout.colRoom, chosen), 0, 0, style(chosen, marked));
+    drawText(context, label(shown.keys[col], layout.colRoom, chosen), 0, 0, style(chosen, marked, theme.key));
     context.restore();
   }
 }

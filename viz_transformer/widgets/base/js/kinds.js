@@ -1,5 +1,6 @@
-// The three kinds of attention: their names, and what their axes are. Python has the same in
-// viz_transformer/trace/kinds.py.
+// The three kinds of attention: their names, and what their axes are.
+
+import shared from "../../../shared.json" with { type: "json" };
 
 /**
  * @typedef {object} Kind
@@ -9,9 +10,5 @@
  * @property {"source" | "target"} key the words that are looked at
  */
 
-/** @type {Record<string, Kind>} "encoder", "decoder" and "cross" */
-export const ATTENTION_KINDS = {
-  encoder: { name: "Encoder", label: "Encoder self-attention", query: "source", key: "source" },
-  decoder: { name: "Decoder", label: "Decoder self-attention", query: "target", key: "target" },
-  cross: { name: "Cross", label: "Cross-attention", query: "target", key: "source" },
-};
+/** "encoder", "decoder" and "cross" */
+export const ATTENTION_KINDS = /** @type {Record<string, Kind>} */ (shared.kinds);

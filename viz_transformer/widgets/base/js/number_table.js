@@ -4,10 +4,11 @@ import { colourOf, textColourOn } from "./colour.js";
 import { element, setText } from "./controls.js";
 import { formatNumber, visible } from "./text.js";
 
-/** A cell's colour, or null: "weight" runs from 0 to limit, "signed" from −limit to limit. */
+/** A cell's colour, or null: "weight" and "change" run from 0 to limit, "signed" from −limit to limit. */
 export function numberColour(value, { scale, limit = 1 }, theme) {
   if (scale === "plain" || !Number.isFinite(value)) return null;
   if (scale === "weight") return colourOf(value / limit, theme.stops);
+  if (scale === "change") return colourOf(value / limit, theme.changes);
   return colourOf(0.5 + value / (2 * limit || 1), theme.signedStops);
 }
 
