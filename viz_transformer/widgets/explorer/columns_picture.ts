@@ -152,7 +152,7 @@ class ColumnsPicture implements Picture {
         const title = element(this.#titles, "span");
         title.textContent = text;
         title.style.left = `${xs[at] * theme.scale}px`;
-        title.style.maxWidth = `${(widths[at] + 40) * theme.scale}px`;
+        title.style.maxWidth = `${((xs[at + 1] ?? xs[at] + widths[at] + 8) - xs[at] - 8) * theme.scale}px`;
       });
     });
   }
@@ -175,7 +175,7 @@ class ColumnsPicture implements Picture {
     const layout = this.#layOut(snapshot, titles, box.width / scale - 4, box.height / scale - TITLE);
     this.#layout = layout;
     this.#titles.style.height = `${TITLE * scale}px`;
-    this.#scroller.style.height = `${(layout.shown + 1) * scale}px`;
+    this.#scroller.style.height = `${layout.shown * scale}px`;
     this.#scrolled.style.height = `${layout.height * scale}px`;
     this.#showTitles(titles, layout);
     this.#reveal(snapshot, layout);

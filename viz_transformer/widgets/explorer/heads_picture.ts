@@ -16,7 +16,7 @@ import { addCanvas, type Mount } from "./mount.ts";
 import { headInWords } from "./sentences.ts";
 import { withHead } from "./selection.js";
 
-const NARROWEST = 100; // a kind with its short title
+const NARROWEST = 90; // a kind with its short title
 const LABEL =
   "All heads: the arrow keys choose layer and head, Space selects several, W shows all large, Enter opens one";
 

@@ -67,12 +67,6 @@ export function movePlace(counts, place, arrow) {
   return { column, index: Math.max(0, Math.min(counts[column] - 1, index)) };
 }
 
-/** The heading of the linked columns: each kind with its head. */
-export function linkedHeading({ links }, wordsOf) {
-  const words = links.map(({ kind }) => `${kind} ${wordsOf(kind)}`).join(" → ");
-  return words[0].toUpperCase() + words.slice(1);
-}
-
 /**
  * Where the paths from a token lead, column by column.
  *

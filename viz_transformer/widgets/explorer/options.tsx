@@ -163,6 +163,7 @@ export function Choice({ label, options, value, disabled = [], title, onChoose }
     <label class="vt-choice" title={title || undefined}>
       {label}
       <select
+        aria-label={label}
         data-lm-suppress-shortcuts="true"
         value={value}
         onChange={(event) => onChoose(event.currentTarget.value)}

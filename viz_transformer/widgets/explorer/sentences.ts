@@ -16,7 +16,6 @@ import { partInHeading, partInWords, traceInPython } from "./attends_by.js";
 import { isMany } from "./attention_paths.js";
 import { COLOUR_SCALES } from "./colour_scale.ts";
 import type { DisplayedHead } from "./displayed_head.js";
-import { linkedHeading } from "./linked_columns.js";
 import { countApart, type Patches } from "./patch_picture.js";
 import { wordsRead } from "./readout.ts";
 import { type Cell, shownInWords } from "./selection.js";
@@ -130,14 +129,9 @@ export function lineBelow(snapshot: Snapshot): Piece[] {
 }
 
 /** What the picture shows, as a heading. */
-export function headingOf({ chosen, entry, entries, linked, chosenOf }: Snapshot): string {
-  const words = linked
-    ? linkedHeading(linked, (kind: string) => {
-        const { layer, head, aggregate } = chosenOf(kind);
-        const own = ownNumbers(entries.get(kind)!, layer, head).join("·");
-        return aggregate === "head" ? own : shownInWords(entries.get(kind), chosenOf(kind));
-      })
-    : `${ATTENTION_KINDS[entry.kind].label} · ${shownInWords(entry, chosen)}${partInHeading(entry.attendsBy)}`;
+export function headingOf({ chosen, entry, linked }: Snapshot): string {
+  const label = ATTENTION_KINDS[entry.kind].label;
+  const words = `${label} · ${shownInWords(entry, chosen)}${partInHeading(entry.attendsBy)}`;
   if (!entry.signed || entry.unnormalised) return words;
   const other = entry.matched && !linked && chosen.aggregate === "head";
   return `Difference · ${words}${other ? ` − layer ${entry.matched!.layers[chosen.layer]} of the other` : ""}`;

@@ -721,7 +721,7 @@ def explore(
         order: sort the small pictures by ``"layer"``, ``"entropy"``, ``"label"`` or one of `scores`.
         search: part of a token; tokens that hold it are marked.
         linked: show all kinds of attention as columns of words, pinned together; None does so where there
-            is cross-attention of at most 16 words a side, and no other picture is asked for.
+            is cross-attention of at most 16 words a side, and no other picture is named.
         picture: otherwise ``"matrix"``, ``"lines"`` (of a vision model its picture) or ``"table"``; None is
             the matrix, or the picture of a vision model.
         colour_scale: colours of weights in the matrix: ``"linear"``, ``"row"`` or ``"log"``.
