@@ -40,6 +40,16 @@ def test_every_colour_has_one_for_dark_pages() -> None:
         assert lights == darks
 
 
+def test_pages_have_the_colours_of_the_stage_by_the_same_names() -> None:
+    stage = STAGE.read_text(encoding="utf-8")
+    page = (PACKAGE / "export" / "theme.css").read_text(encoding="utf-8")
+    shared = re.findall(r"^  --([\w-]+): light-dark\((#\w+), (#\w+)\)", page, re.M)
+    roles = {name for name, *_ in shared} & set(re.findall(r"^  --([\w-]+): #", stage, re.M))
+    assert {"query", "key", "weight", "you", "ink", "muted"} <= roles
+    for name, light_one, dark_one in shared:
+        assert name not in roles or re.findall(rf"^  --{name}: (#\w+)", stage, re.M) == [light_one, dark_one]
+
+
 def test_views_and_figures_have_no_colours_of_their_own() -> None:
     own = {
         f"{file.relative_to(PACKAGE)}: {colour}"
