@@ -15,7 +15,14 @@ BASE = (WIDGETS / "base" / "style.css").read_text(encoding="utf-8")
 COLOUR = re.compile(r"(?<![\w&(])#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b")
 #: Where colours are listed, and those that are no one's meaning: paper, and what is printed on it.
 STAGE = WIDGETS / "base" / "stage.css"
-LISTS = {WIDGETS / "base" / "style.css", STAGE, WIDGETS / "base" / "js" / "colour.js", PLOTS / "colour.py"}
+PROSE = WIDGETS / "base" / "prose.css"
+LISTS = {
+    WIDGETS / "base" / "style.css",
+    STAGE,
+    PROSE,
+    WIDGETS / "base" / "js" / "colour.js",
+    PLOTS / "colour.py",
+}
 PAPER = {"#ffffff", "#fff", "#000", "#f4f4f4"}
 
 
@@ -48,6 +55,8 @@ def test_pages_have_the_colours_of_the_stage_by_the_same_names() -> None:
     assert {"query", "key", "weight", "you", "ink", "muted"} <= roles
     for name, light_one, dark_one in shared:
         assert name not in roles or re.findall(rf"^  --{name}: (#\w+)", stage, re.M) == [light_one, dark_one]
+    listed = set(re.findall(r"^  --[\w-]+: (#\w+);", stage, re.M))
+    assert set(COLOUR.findall(PROSE.read_text(encoding="utf-8"))) <= listed
 
 
 def test_views_and_figures_have_no_colours_of_their_own() -> None:

@@ -35,6 +35,7 @@ from IPython.display import HTML, Markdown
 display(HTML(f"<div>{'wide' * 40}</div>"), Markdown(f"`{'wide' * 40}`"))
 vt.explore(make_trace(), layer=1)
 """
+SET = "In [head 0·2](#set:layer=0&head=2) and in [query 1](#set:query=1); [nobody's](#set:colour=red)."
 DRAW = """
 import matplotlib.pyplot as plt
 figure, ax = plt.subplots()
@@ -50,6 +51,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("site")
     for name, text in (("01_first", FIRST), ("02_second", "# 2 · Second")):
         cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(SHOW)]
+        cells.append(nbformat.v4.new_markdown_cell(SET))
         cells += [nbformat.v4.new_code_cell(text) for text in (DRAW, ASK)]
         cells.append(nbformat.v4.new_markdown_cell("There are eight."))
         kernel = {"name": "python3", "display_name": "Python 3"}
@@ -103,6 +105,29 @@ def test_what_follows_a_question_waits_below_the_window_until_it_is_answered(pag
     asked.get_by_role("textbox").press("Enter")
     expect(asked).to_contain_text("You said 4 heads; it is 8 heads.")
     expect(answer).to_be_in_viewport()
+
+
+def test_words_in_the_prose_set_the_view_above_them(page: Page, site: Path) -> None:
+    page.goto(site.with_name("01_first.html").as_uri())
+    title = page.locator(".vt-explorer .vt-title")
+    expect(title).to_contain_text("layer 1 · head 0")
+    head = page.get_by_role("button", name="head 0·2")
+    query = page.get_by_role("button", name="query 1")
+    expect(head).to_have_attribute("aria-pressed", "false")
+    address = page.url
+    head.click()
+    expect(title).to_contain_text("layer 0 · head 2")
+    expect(head).to_have_attribute("aria-pressed", "true")
+    query.focus()
+    page.keyboard.press("Space")
+    expect(query).to_have_attribute("aria-pressed", "true")
+    expect(head).to_have_attribute("aria-pressed", "true")
+    page.locator(".vt-explorer canvas").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(head).to_have_attribute("aria-pressed", "false")
+    assert page.url == address
+    # What no view has stays a link.
+    expect(page.get_by_role("link", name="nobody's")).to_have_count(1)
 
 
 def test_the_bar_stays_one_line_beside_long_titles(new_page: Callable[..., Page], site: Path) -> None:
