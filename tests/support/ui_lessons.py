@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.support.ui_jupyterlab import LabPage
@@ -56,10 +56,18 @@ def cells_with_views(lab: LabPage) -> list[int]:
     )
 
 
+def open_curtains(page: Page) -> None:
+    """Show what waits for an answer."""
+    skip = page.locator(".vt-skip:visible")
+    while skip.count():
+        skip.first.click()
+
+
 def check_outputs(lab: LabPage, name: str) -> None:
     """Bring every view into sight, and hold all outputs to be whole; a picture is kept of a fault."""
     shown = cells_with_views(lab)
     assert shown
+    open_curtains(lab.page)
     for index in shown:
         lab.select_cell(index)
         lab.output(index).locator(".vt-root").first.wait_for()

@@ -53,7 +53,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(SHOW)]
         cells.append(nbformat.v4.new_markdown_cell(SET))
         cells += [nbformat.v4.new_code_cell(text) for text in (DRAW, ASK)]
-        cells.append(nbformat.v4.new_markdown_cell("There are eight."))
+        cells.append(nbformat.v4.new_markdown_cell("There are eight.\n\n## Next\n\nWhat comes next."))
         kernel = {"name": "python3", "display_name": "Python 3"}
         notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
         nbformat.write(notebook, folder / f"{name}.ipynb")
@@ -96,15 +96,25 @@ def test_every_lesson_of_the_site_is_reached_and_its_views_work(page: Page, site
     assert page.evaluate("window.pwned") is None
 
 
-def test_what_follows_a_question_waits_below_the_window_until_it_is_answered(page: Page, site: Path) -> None:
-    page.goto(site.with_name("02_second.html").as_uri())
-    asked, answer = page.locator(".vt-prediction"), page.get_by_text("There are eight.")
-    asked.evaluate("(node) => scrollTo(0, node.getBoundingClientRect().top + scrollY - 100)")
-    expect(answer).not_to_be_in_viewport()
-    asked.get_by_role("textbox").fill("4")
-    asked.get_by_role("textbox").press("Enter")
-    expect(asked).to_contain_text("You said 4 heads; it is 8 heads.")
-    expect(answer).to_be_in_viewport()
+def test_what_follows_a_question_waits_behind_a_curtain_until_it_is_answered(page: Page, site: Path) -> None:
+    for name in ("01_first", "02_second"):
+        page.goto(site.with_name(f"{name}.html").as_uri())
+        asked, answer = page.locator(".vt-prediction"), page.get_by_text("There are eight.")
+        code = page.locator(".code_cell:has(.vt-prediction) > .vt-folded")
+        asked.scroll_into_view_if_needed()
+        expect(asked).to_contain_text("The text below waits behind this curtain until you answer.")
+        expect(answer).to_be_hidden()
+        expect(code).to_be_hidden()
+        if name == "01_first":
+            asked.get_by_role("button", name="Show it without predicting").click()
+        else:
+            asked.get_by_role("textbox").fill("4")
+            asked.get_by_role("textbox").press("Enter")
+            expect(asked).to_contain_text("You said 4 heads; it is 8 heads.")
+        expect(answer).to_be_visible()
+        expect(code).to_be_visible()
+        expect(asked).not_to_contain_text("curtain")
+        expect(page.get_by_text("What comes next.")).to_be_visible()
 
 
 def test_words_in_the_prose_set_the_view_above_them(page: Page, site: Path) -> None:
@@ -151,6 +161,7 @@ def test_code_that_only_builds_a_view_is_folded_and_its_view_begins_with_its_tex
     folded = page.locator(".code_cell:has(> .vt-folded)")
     expect(folded).to_have_count(1)  # the other cells print, or show what is no view
     expect(folded.locator("summary")).to_have_text("Python, 1 line")
+    page.get_by_role("button", name="Show it without predicting").click()
     code = folded.locator(".input")
     expect(code).to_be_hidden()
     folded.locator("summary").click()

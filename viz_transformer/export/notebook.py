@@ -290,6 +290,8 @@ def _fold_views_alone(cells: Sequence[Any]) -> None:
             opened = None
         if is_view:
             cell.metadata.update(vt_folded=True, vt_opens=True)
+        elif cell.metadata.get("nbgrader", {}).get("solution") and "def " not in cell.source:
+            cell.metadata["vt_folded"] = True  # a page's form has fields for the answer
         if is_view or opened is not None:
             opened = cell
     if opened is not None:
