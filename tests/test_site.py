@@ -68,6 +68,12 @@ def test_every_title_question_and_formula_of_the_lessons_can_be_read(tmp_path: P
         assert "<code>\\" not in body
 
 
+def test_what_the_model_writes_keeps_its_language_in_a_page(tmp_path: Path) -> None:
+    notebook = write(tmp_path / "a.ipynb", '# A\n\n**The question:** why <b lang="es">la maestra</b>?')
+    assert '<b lang="es">la maestra</b>?' in notebook_html(notebook).read_text(encoding="utf-8")
+    assert read_page(notebook).question == "Why la maestra?"
+
+
 def test_a_page_is_read_from_its_first_cell(tmp_path: Path) -> None:
     first = "# 7 · Masks, *and* `leaks`\n\nWhy.\n\n**The question:** what may a *word*\nsee?\n\nMore."
     page = read_page(write(tmp_path / "07_masks.ipynb", first, "# Other"))

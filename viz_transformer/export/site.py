@@ -32,6 +32,7 @@ _MOST_AT_A_TIME = 4
 
 _QUESTION = re.compile(r"\*\*The question:\*\*(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
 _TIME = re.compile(r"\*\*Time:\*\*\s*(?:about\s+)?(\d+(?:\s+to\s+\d+)?\s+minutes)")
+_WRITTEN = re.compile(r'<b lang="\w+">(.*?)</b>')  # what a model writes, in its colour
 _MARKS = re.compile(r"[*`]+|(?<!\w)_|_(?!\w)")
 
 _COURSE = "One Transformer, and a lesson for each part of it"
@@ -171,7 +172,7 @@ def _linked_to_pages(text: str, pages: Sequence[Page]) -> str:
 
 
 def _plain(markdown: str) -> str:
-    text = " ".join(_MARKS.sub("", markdown).split())
+    text = " ".join(_MARKS.sub("", _WRITTEN.sub(r"\1", markdown)).split())
     return text[:1].upper() + text[1:]
 
 
