@@ -87,7 +87,7 @@ def _door(lesson: int, page: str, title: str) -> str:
     away = 24 if side == "start" else -24
     area = _rect("vt-area", *_AREAS[lesson]) if lesson in _AREAS else ""
     return (
-        f'<a href="{html.escape(page)}" class="vt-door" data-done="{html.escape(page)}" '
+        f'<a href="{html.escape(page)}" class="vt-door vt-door-{lesson}" data-done="{html.escape(page)}" '
         f'aria-label="{html.escape(title)}">{area}<circle cx="{x}" cy="{y}" r="15"/>'
         f'<text x="{x}" y="{y + 5}" text-anchor="middle" class="vt-number">{lesson}</text>'
         f'<text x="{x + away}" y="{y + 5}" text-anchor="{side}">{text}</text></a>'
