@@ -57,10 +57,18 @@ def cells_with_views(lab: LabPage) -> list[int]:
 
 
 def open_curtains(page: Page) -> None:
-    """Show what waits for an answer."""
-    skip = page.locator(".vt-skip:visible")
-    while skip.count():
-        skip.first.click()
+    """Show what waits for an answer; behind a curtain may be another one."""
+    opened = page.evaluate(
+        """async () => {
+            for (let n = 0; n < 600 && document.querySelector('.vt-curtained'); n++) {
+                for (const skip of document.querySelectorAll('.vt-awaiting > .vt-skip'))
+                    if (skip.checkVisibility({visibilityProperty: true})) skip.click();
+                await new Promise(requestAnimationFrame);
+            }
+            return !document.querySelector('.vt-curtained');
+        }"""
+    )
+    assert opened
 
 
 def check_outputs(lab: LabPage, name: str) -> None:

@@ -1,6 +1,7 @@
 // The frame of every view: its root element, its theme, redraws on change, and its removal.
 
 import { followProse } from "../prose_links.ts";
+import { showNewCell } from "../scroll_into_sight.ts";
 import { textMeasurer, zoomOf } from "./canvas.js";
 import { forwardCellKeys } from "./cell_keys.js";
 import { addChoices } from "./choices.js";
@@ -52,7 +53,10 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
     root.style.fontSize = `${FONT * size}px`;
     draw({ theme, width, size });
     if (onPaper) fitPaper(root, true);
-    if (!drawn) prose.mark();
+    if (!drawn) {
+      prose.mark();
+      stops.push(showNewCell(root));
+    }
     root.dataset.vtDrawn = String(++drawn);
   }
 
