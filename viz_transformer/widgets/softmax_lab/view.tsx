@@ -4,10 +4,11 @@ import { elide, formatNumber, visible } from "../base/js/text.js";
 import { Knob } from "../base/knob.tsx";
 import { useRef } from "preact/hooks";
 import { tween } from "../base/motion.ts";
+import { percent } from "../base/percent.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { HEAD, type Layout, layOut } from "./lanes.ts";
-import { named, percent, three } from "./sentences.ts";
+import { named, three } from "./sentences.ts";
 import { softmaxSteps } from "./softmax.ts";
 
 const LIMIT = 5; // of a score; view.py has the same
