@@ -149,7 +149,7 @@ def test_the_page_answers_as_the_kernel_does(kind: str) -> None:
 def test_the_page_counts_steps_as_python_does() -> None:
     view = architecture(load_translator(), SENTENCE)
     found = answers_in_node(
-        {"stepsOf, rowsAt": "widgets/architecture/steps.js"},
+        {"stepsOf, rowsAt": "widgets/architecture/steps.ts"},
         """({ boxes, nTarget, nSource, at }) => {
             const steps = stepsOf(boxes, nTarget);
             return { steps, rows: at.map((step) => Object.fromEntries(rowsAt(steps, step, nSource))) };

@@ -8,6 +8,7 @@ import { branch, feedForward, merge } from "../layers.js";
 import { sourceMask, targetMask } from "../masks.js";
 import { layerNorm, linear, makeMatrix } from "../matrix.js";
 import { rowOf } from "../text_model_base.js";
+import { answerAttentionStepper } from "./attention_stepper.js";
 import { bytesOf } from "./bytes.js";
 
 const LIKELIEST = 5;
@@ -21,9 +22,11 @@ const SUBLAYERS = {
 
 /**
  * @param {Record<string, any>} models one, under the name ""
- * @param {{ sentence: string }} request
+ * @param {{ sentence: string, kind?: string, layer?: number }} request with a kind, for the numbers of a layer
  */
-export function answerArchitecture({ "": textModel }, { sentence }) {
+export function answerArchitecture(models, { sentence, kind, layer }) {
+  if (kind) return answerAttentionStepper(models, { text: sentence, kind, layer }, { interventions: {} });
+  const textModel = models[""];
   const trace =
     textModel.task === "fill"
       ? textModel.trace(sentence)
