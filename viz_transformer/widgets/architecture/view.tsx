@@ -410,7 +410,7 @@ function Inside({ now, kernel, trail, edit }: RoomProps & { kernel: ReturnType<t
   const layer = useMemo(() => (isIt ? unpackSteps(sent) : null), [isIt, sent]);
   return (
     <>
-      <p ref={node} class="vt-line" role={problem ? "alert" : undefined}>
+      <p ref={node} class="vt-line" role="alert" hidden={!problem}>
         {problem}
       </p>
       {layer && (
