@@ -143,8 +143,7 @@ def test_another_sentence_flows_and_a_box_without_numbers_is_refused() -> None:
 def test_the_page_answers_as_the_kernel_does(kind: str) -> None:
     model, text = loaded(kind)
     requests = [{"sentence": each} for each in (text, "dragón", "")]
-    if "additive" not in kind and "rotary" not in kind:  # their heads are no products of unturned vectors
-        requests += [{"sentence": text, "kind": each, "layer": 0} for each in model.config.attention_layers]
+    requests += [{"sentence": text, "kind": each, "layer": 0} for each in model.config.attention_layers]
     assert_both_sides_agree(architecture(model, text), requests)
 
 
