@@ -227,17 +227,17 @@ function Words({ now, edit }: { now: Now; edit: ComponentChild }) {
   const writes = reply.target && reply.written;
   return (
     <>
-      {reply.source && (
+      {Boolean(reply.source?.length) && (
         <Chips
           label="Words that are read"
-          tokens={reply.source}
+          tokens={reply.source ?? []}
           kind="key"
           chosen={box.stack === "encoder" ? chosen.encoder : null}
           onChoose={(row) => choose("encoder", row)}
         />
       )}
       {edit}
-      {reply.source && writes && <span class="vt-arrow">→</span>}
+      {Boolean(reply.source?.length) && writes && <span class="vt-arrow">→</span>}
       {writes && (
         <Chips
           label="Words that are written"
