@@ -29,7 +29,8 @@ PROSE = WIDGETS / "base" / "prose.css"
 def test_pages_and_their_prose_have_the_colours_by_role() -> None:
     page = (PACKAGE / "export" / "theme.css").read_text(encoding="utf-8")
     named = {
-        name: [*pair] for name, *pair in re.findall(r"^  --([\w-]+): light-dark\((#\w+), (#\w+)\)", page, re.M)
+        name: [*pair]
+        for name, *pair in re.findall(r"^  --([\w-]+): light-dark\((#\w+), (#\w+)\)", page, re.M)
     }
     roles = SHARED["colours"]
     assert {"query", "key", "weight", "you", "ink", "muted"} <= named.keys()

@@ -100,7 +100,7 @@ def test_the_steps_of_a_live_view_are_answered_without_it(page: Page, tmp_path: 
     root = open_tour(page, tmp_path, tour(EVERY_VIEW["stepper"](), steps))
     root.locator(".vt-tour-panel").press("End")
     expect(root.locator(".vt-title")).to_contain_text("Encoder")
-    expect(root.locator(".vt-looking")).to_contain_text("cow")
+    expect(root.locator(".vt-chips")).to_contain_text("cow")
     expect(root).not_to_contain_text("needs the running notebook")
 
 

@@ -157,7 +157,9 @@ def test_zoom_keeps_what_is_under_the_pointer_and_a_drag_moves_it(opened: Opened
     moved = cell_there()
     assert moved[0] == query
     assert moved[1] > key
-    expect(root.locator("[role=gridcell]").last).to_have_attribute("aria-colindex", "1")  # a drag pins nothing
+    expect(root.locator("[role=gridcell]").last).to_have_attribute(
+        "aria-colindex", "1"
+    )  # a drag pins nothing
     matrix.focus()
     page.keyboard.press("0")
     assert cell_there() == before

@@ -1,3 +1,5 @@
+// Shares as the stage prints them.
+
 /** A share in whole percents, finer where it is small; none but the whole is 100%. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.001) return "<\u00a00.1%";

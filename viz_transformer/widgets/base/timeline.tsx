@@ -15,10 +15,12 @@ interface TimelineProps {
   onStep: (step: number) => void;
   /** The class of the names: `vt-of-query` where they are written words. */
   kind?: string;
+  /** How long each step is shown while it plays. */
+  ms?: number;
 }
 
 /** Steps from left to right, in the timeline's zone. */
-export function Timeline({ label, steps, at, onStep, kind = "" }: TimelineProps) {
+export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: TimelineProps) {
   const [playing, setPlaying] = useState(false);
   const track = useRef<HTMLDivElement>(null);
   const last = steps.length - 1;
@@ -32,9 +34,9 @@ export function Timeline({ label, steps, at, onStep, kind = "" }: TimelineProps)
       const { now: shown, onStep: step } = newest.current;
       if (shown >= last) setPlaying(false);
       else step(shown + 1);
-    }, STEP_MS);
+    }, ms);
     return () => clearInterval(timer);
-  }, [playing, last]);
+  }, [playing, last, ms]);
 
   const go = (step: number) => {
     setPlaying(false);

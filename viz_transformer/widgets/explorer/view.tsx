@@ -292,7 +292,6 @@ function Table({ snapshot }: { snapshot: Snapshot }) {
     ? tableOf(shown, headingOf(snapshot), pinned)
     : { caption: "This head is on its way.", heads: [] as string[], rows: [] as string[][] };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keys
     <section class="vt-data-table" tabIndex={0} aria-label="The picture as a table">
       <table>
         <caption>{table.caption}</caption>

@@ -4,15 +4,15 @@
 // one head; W_O and b_O; mask; and what earlier lines computed. A test runs them on the numbers shown
 // beside them.
 
-import { lastScores } from "./derivation.js";
-
-/** @import { Choice, ComputedHead, Layer } from "./attention_math.js" */
+import type { Choice, ComputedHead, Layer } from "./arithmetic.ts";
+import { lastScores } from "./derivation.ts";
 
 /** What is no step of its own stands in another step's line. */
-const LINE_OF = { k_t: "k", heads: "output" };
+const LINE_OF: Record<string, string> = { k_t: "k", heads: "output" };
 
-/** @type {Record<string, (state: {layer: Layer, worked: ComputedHead, chosen: Choice}) => string>} */
-const LINES = {
+type State = { layer: Layer; worked: ComputedHead; chosen: Choice };
+
+const LINES: Record<string, (state: State) => string> = {
   q: ({ layer, chosen }) => `q = x[${chosen.query}] @ W_Q${bias(layer, "q")}`,
   k: ({ layer }) => `k = ${attended(layer)} @ W_K${bias(layer, "k")}`,
   v: ({ layer }) => `v = ${attended(layer)} @ W_V${bias(layer, "v")}`,
@@ -30,28 +30,20 @@ const LINES = {
   result: ({ layer }) => `result = concat @ W_O${bias(layer, "o")}`,
 };
 
-/**
- * The line of code that computes a matrix from these numbers, or null for one that is given.
- *
- * @param {Layer} layer
- * @param {ComputedHead} worked
- * @param {Choice} chosen
- * @param {string} name
- * @returns {string | null}
- */
-export function codeLine(layer, worked, chosen, name) {
+/** The line of code that computes a matrix from these numbers, or null for one that is given. */
+export function codeLine(layer: Layer, worked: ComputedHead, chosen: Choice, name: string): string | null {
   return LINES[LINE_OF[name] ?? name]?.({ layer, worked, chosen }) ?? null;
 }
 
-function bias(layer, name) {
+function bias(layer: Layer, name: "q" | "k" | "v" | "o"): string {
   return layer[`b_${name}`] ? ` + b_${name.toUpperCase()}` : "";
 }
 
 /** The vectors that keys and values are made of. */
-function attended(layer) {
+function attended(layer: Layer): string {
   return layer.memory ? "memory" : "x";
 }
 
-function divisors({ scale, temperature }) {
+function divisors({ scale, temperature }: Choice): string {
   return `${scale ? " / np.sqrt(d_k)" : ""}${temperature === 1 ? "" : ` / ${temperature}`}`;
 }
