@@ -19,7 +19,7 @@ export function Chips({ label, tokens, kind, chosen, onChoose, there = tokens.le
   const at = Math.min(tokens.length - 1, Math.max(0, chosen ?? 0));
   return (
     <span
-      class="vt-words"
+      class="vt-chip-row"
       role="group"
       aria-label={label}
       onKeyDown={(event) => {

@@ -93,20 +93,49 @@ export function arcInView({ pitch, shown }: ColumnsLayout, top: number, { left, 
   return first * pitch < top + shown && (last + 1) * pitch > top;
 }
 
-/** The four points of an arc's curve (a cubic Bézier), each [x, y]. */
-export function curveOf({ xs, widths, pitch }: ColumnsLayout, { at, left, right }: Arc) {
+/** The four points of a curve (a cubic Bézier): x and y of each. */
+export type Curve = [number, number, number, number, number, number, number, number];
+
+/** The curve of an arc. */
+export function curveOf({ xs, widths, pitch }: ColumnsLayout, { at, left, right }: Arc): Curve {
   const [from, to] = [xs[at] + widths[at], xs[at + 1]];
   const [start, end] = [(left + 0.5) * pitch, (right + 0.5) * pitch];
   const bend = (to - from) * 0.5;
-  return [from, start, from + bend, start, to - bend, end, to, end] as const;
+  return [from, start, from + bend, start, to - bend, end, to, end];
 }
 
 /** A point of a curve, `t` from 0 to 1. */
-export function pointOf(curve: ReturnType<typeof curveOf>, t: number): [number, number] {
-  const [x0, y0, x1, y1, x2, y2, x3, y3] = curve;
+export function pointOf([x0, y0, x1, y1, x2, y2, x3, y3]: Curve, t: number): [number, number] {
   const s = 1 - t;
   const [a, b, c, d] = [s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t];
   return [a * x0 + b * x1 + c * x2 + d * x3, a * y0 + b * y1 + c * y2 + d * y3];
+}
+
+/** The strongest of some lines under a point, or null; `half` is half the width of the line. */
+export function curveAt<Line extends { curve: Curve; value: number; half?: number }>(
+  lines: readonly Line[],
+  x: number,
+  y: number,
+): Line | null {
+  let best: Line | null = null;
+  for (const line of lines) {
+    if (best && Math.abs(best.value) >= Math.abs(line.value)) continue;
+    if (distanceTo(line.curve, x, y) <= Math.max(REACH, line.half ?? 0)) best = line;
+  }
+  return best;
+}
+
+/** How far a point is from a curve. */
+function distanceTo(curve: Curve, x: number, y: number): number {
+  let [least, [fromX, fromY]] = [Number.POSITIVE_INFINITY, pointOf(curve, 0)];
+  for (let step = 1; step <= STEPS; step++) {
+    const [toX, toY] = pointOf(curve, step / STEPS);
+    const [dx, dy] = [toX - fromX, toY - fromY];
+    const along = Math.min(1, Math.max(0, ((x - fromX) * dx + (y - fromY) * dy) / (dx * dx + dy * dy || 1)));
+    least = Math.min(least, Math.hypot(fromX + along * dx - x, fromY + along * dy - y));
+    [fromX, fromY] = [toX, toY];
+  }
+  return least;
 }
 
 /** How thick an arc is. */
@@ -115,20 +144,10 @@ export const thickness = (value: number, { box }: ColumnsLayout): number =>
 
 /** The strongest arc under a point, or null. */
 export function arcAt(layout: ColumnsLayout, arcs: readonly Arc[], x: number, y: number): Arc | null {
-  let best: Arc | null = null;
-  for (const arc of arcs) {
-    const curve = curveOf(layout, arc);
-    if (x < curve[0] || x > curve[6] || (best && Math.abs(best.value) >= Math.abs(arc.value))) continue;
-    const reach = Math.max(REACH, thickness(arc.value, layout) / 2);
-    for (let step = 0; step <= STEPS; step++) {
-      const [atX, atY] = pointOf(curve, step / STEPS);
-      const [nextX, nextY] = pointOf(curve, Math.min(1, (step + 1) / STEPS));
-      if (x < atX - reach || x > nextX + reach) continue;
-      const along = nextX === atX ? 0 : Math.min(1, Math.max(0, (x - atX) / (nextX - atX)));
-      if (Math.abs(atY + (nextY - atY) * along - y) <= reach) best = arc;
-    }
-  }
-  return best;
+  const near = arcs.filter(({ at }) => x >= layout.xs[at] && x <= layout.xs[at + 1]);
+  const half = (arc: Arc) => thickness(arc.value, layout) / 2;
+  const lines = near.map((arc) => ({ arc, curve: curveOf(layout, arc), value: arc.value, half: half(arc) }));
+  return curveAt(lines, x, y)?.arc ?? null;
 }
 
 /** A place scrolled into view: where the scroll has to be. */

@@ -1,14 +1,14 @@
 // The inspector: what is chosen as bars, as an equation with its numbers, and as a line of Python.
 
-import type { Theme } from "../base/js/colour.js";
+import { Bars } from "../base/bars.tsx";
 import { colourOf, weightColour } from "../base/js/colour.js";
 import { percent } from "../base/percent.ts";
-import { formatWeight, isUnchanged, markMeaning, visible } from "../base/js/text.js";
+import { formatWeight, isUnchanged, visible } from "../base/js/text.js";
 import { pinOfKind } from "./choose.ts";
 import type { DisplayedHead } from "./displayed_head.js";
 import { linkedSentence } from "./linked_columns.js";
 import { pathsOf } from "./attention_paths.js";
-import type { Readout } from "./readout.ts";
+import { type Readout, readout } from "./readout.ts";
 import type { Room } from "./room.ts";
 import { headInWords, headingOf, notes } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.js";
@@ -26,14 +26,7 @@ export function Inspector({ room, snapshot }: { room: Room; snapshot: Snapshot }
     <>
       <h3 class="vt-title">{headingOf(snapshot)}</h3>
       {problem && <p role="alert">{problem}</p>}
-      <Bars
-        room={room}
-        shown={shown}
-        read={read}
-        byKey={lit.query === null}
-        kind={lit.kind}
-        theme={room.frame.theme}
-      />
+      <Weights room={room} snapshot={snapshot} read={read} />
       <div class="vt-readout" role="status" aria-live="polite">
         <Pair shown={shown} read={read} />
         <Equation shown={shown} read={read} isRow={lit.query !== null && lit.key === null} />
@@ -48,59 +41,43 @@ export function Inspector({ room, snapshot }: { room: Room; snapshot: Snapshot }
   );
 }
 
-interface BarsProps {
-  room: Room;
-  shown: DisplayedHead;
-  read: Readout;
-  byKey: boolean;
-  kind: string;
-  theme: Theme;
-}
-
 /** A bar for each weight of a row, or of a column; all of a short one in order, of a long one the strongest. */
-function Bars({ room, shown, read, byKey, kind, theme }: BarsProps) {
-  if (read.pairs.length === 0) return null;
+function Weights({ room, snapshot, read }: { room: Room; snapshot: Snapshot; read: Readout }) {
+  const { lit, pictureOf } = snapshot;
+  const [shown, [first]] = [pictureOf(lit.kind), read.pairs];
+  if (!first) return null;
+  const byKey = lit.query === null;
   const count = byKey ? shown.rows : shown.cols;
-  const [first] = read.pairs;
-  const all = count <= MOST_BARS;
-  const cells = all
-    ? Array.from({ length: count }, (_, i) =>
-        byKey ? { query: i, key: first!.key } : { query: first!.query, key: i },
-      )
-    : read.pairs;
-  const most = Math.max(...read.pairs.map(({ weight }) => Math.abs(weight)));
+  const cells = byKey
+    ? Array.from({ length: count }, (_, query) => ({ query, key: first.key }))
+    : Array.from({ length: count }, (_, key) => ({ query: first.query, key }));
+  const line = byKey ? { query: null, key: first.key } : { query: first.query, key: null };
+  const listed = count > MOST_BARS ? readout(shown, line, MOST_BARS).pairs : cells;
+  const { weights, masked, cols, limit } = shown;
+  const { theme } = room.frame;
+  const most = Math.max(...listed.map(({ query, key }) => Math.abs(weights![query * cols + key]))) || 1;
   return (
-    <div class="vt-bars">
-      {cells.map(({ query, key }) => {
-        const at = query * shown.cols + key;
-        const weight = shown.weights![at];
-        const isMasked = Boolean(shown.masked?.[at]);
-        const size = shown.limit === null ? weight : Math.abs(weight) / (most || 1);
-        const colour =
-          shown.limit === null ? colourOf(weight, theme.stops) : weightColour(weight, shown.limit, theme);
-        const name = byKey ? shown.queries[query] : shown.keys[key];
-        return (
-          <button
-            type="button"
-            class="vt-weight-row"
-            key={`${query} ${key}`}
-            data-lm-suppress-shortcuts="true"
-            aria-pressed={read.pairs.length === 1 && first!.query === query && first!.key === key}
-            onClick={() => pinOfKind(room, { kind, query, key })}
-          >
-            <bdi class={byKey ? "vt-of-query" : "vt-of-key"} title={markMeaning(name) ?? visible(name)}>
-              {visible(name)}
-            </bdi>
-            <span class={isMasked ? "vt-weight-bar vt-masked" : "vt-weight-bar"}>
-              {size >= 0.005 && (
-                <span style={{ width: `${Math.min(100, 100 * size)}%`, background: `rgb(${colour})` }} />
-              )}
-            </span>
-            <span class="vt-weight-number">{isMasked ? "masked" : numberOf(shown, weight)}</span>
-          </button>
-        );
+    <Bars
+      label="weights"
+      kind="weight"
+      named={byKey ? "query" : "key"}
+      bars={listed.map(({ query, key }) => {
+        const weight = weights![query * cols + key];
+        const look = {
+          told: numberOf(shown, weight),
+          colour: `rgb(${limit === null ? colourOf(weight, theme.stops) : weightColour(weight, limit, theme)})`,
+          isMasked: Boolean(masked?.[query * cols + key]),
+        };
+        const share = Math.min(1, limit === null ? weight : Math.abs(weight) / most);
+        return [byKey ? shown.queries[query] : shown.keys[key], share, look] as const;
       })}
-    </div>
+      chosen={
+        read.pairs.length === 1
+          ? listed.findIndex((cell) => cell.query === first.query && cell.key === first.key)
+          : null
+      }
+      onChoose={(at) => pinOfKind(room, { kind: lit.kind, query: listed[at].query, key: listed[at].key })}
+    />
   );
 }
 

@@ -15,6 +15,7 @@ import { pairsOf } from "./sentence_pair.js";
 import { formatWeight, visible } from "../base/js/text.js";
 
 const [NO_SCORES, NO_IMAGE, NO_KINDS] = [{}, {}, []];
+const MOST_WORDS = 10; // of a sentence in one line
 const MANY_WEIGHTS = 4e6; // of a kind: its heads are measured only where their order needs it
 
 /**
@@ -68,7 +69,9 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
   // On a phone three columns fit, of which one may not be the chosen kind's.
   const left = chosen.kind === "decoder" ? "encoder" : "decoder";
   const plan = linkedColumns(state.isNarrow && all.length > 2 ? all.filter((kind) => kind !== left) : all);
-  const linked = options.linked ? plan : null;
+  const isSentence = options.picture === "sentence" && fitsSentence(entries);
+  // A longer sentence than the picture of it has room for is shown in columns.
+  const linked = options.linked || (options.picture === "sentence" && !isSentence) ? plan : null;
   const chosenOf = (/** @type {string} */ kind) =>
     kind === chosen.kind ? chosen : headOfKind(kind, chosen, heads, options.linkedHeads, entries);
   const pictureOf = (/** @type {string} */ kind) => pictures.show(chosenOf(kind), options);
@@ -90,6 +93,7 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
     state,
     /** which picture is on the stage */
     mode: modeOf(options, linked, patches),
+    canShowSentence: fitsSentence(entries),
     entries,
     lastHeads: heads,
     chosen,
@@ -130,11 +134,17 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
   return snapshot;
 }
 
-/** @returns {"wall" | "linked" | "table" | "patches" | "lines" | "matrix"} */
+/** Whether a sentence and its translation stand side by side on the stage: of few words, all kinds at hand. */
+function fitsSentence(entries) {
+  const { rows, cols, limit } = entries.get("cross") ?? {};
+  return entries.has("encoder") && limit === null && Math.max(rows, cols) <= MOST_WORDS;
+}
+
+/** @returns {"wall" | "sentence" | "linked" | "table" | "patches" | "lines" | "matrix"} */
 function modeOf({ wall, picture }, linked, patches) {
   if (wall) return "wall";
   if (linked) return "linked";
-  if (picture === "table") return "table";
+  if (picture === "sentence" || picture === "table") return picture;
   if (picture === "lines") return patches ? "patches" : "lines";
   return "matrix";
 }

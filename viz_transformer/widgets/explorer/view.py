@@ -53,7 +53,7 @@ AGGREGATES = ("head", "mean", "max", "rollout")
 _MOST_LAYERS, _MOST_HEADS = 6, 16
 
 #: What stands on the stage where it is neither all heads nor the linked columns.
-PICTURES = ("matrix", "lines", "table")
+PICTURES = ("sentence", "matrix", "lines", "table")
 COLOUR_SCALES = ("linear", "row", "log")
 #: Columns of more words than this have to be scrolled.
 _MOST_LINKED = 16
@@ -98,7 +98,7 @@ class AttentionExplorer(View):
         search: part of a token; tokens that hold it are marked.
         linked: whether all kinds of attention stand on the stage as columns of words, pinned together.
         picture: otherwise what stands there: ``"matrix"``, ``"lines"`` between the words (of a vision model
-            its picture) or ``"table"``.
+            its picture), ``"table"``, or of a translation ``"sentence"``: one line above the other.
         colour_scale: which colours weights have in the matrix: ``"linear"``, from 0 to 1; ``"row"``, as a
             share of the largest in each row; or ``"log"``, from 0.001 to 1 by their logarithm.
         linked_heads: ``{kind: [layer, head]}``, the heads of the kinds beside `kind` there.
@@ -151,7 +151,7 @@ class AttentionExplorer(View):
     )
     search = traitlets.Unicode("", help="part of a token, to find and mark").tag(sync=True)
     linked = traitlets.Bool(False, help="all kinds on one screen, pinned together").tag(sync=True)
-    picture = traitlets.Unicode("matrix", help="matrix, lines or table").tag(sync=True)
+    picture = traitlets.Unicode("matrix", help="sentence, matrix, lines or table").tag(sync=True)
     colour_scale = traitlets.Unicode("linear", help="linear, row or log").tag(sync=True)
     linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
     pair = traitlets.Unicode("all", help="all, AA, AB, BA or BB").tag(sync=True)
@@ -722,8 +722,9 @@ def explore(
         search: part of a token; tokens that hold it are marked.
         linked: show all kinds of attention as columns of words, pinned together; None does so where there
             is cross-attention of at most 16 words a side, and no other picture is named.
-        picture: otherwise ``"matrix"``, ``"lines"`` (of a vision model its picture) or ``"table"``; None is
-            the matrix, or the picture of a vision model.
+        picture: otherwise ``"matrix"``, ``"lines"`` (of a vision model its picture), ``"table"``, or of a
+            translation of at most ten words ``"sentence"``; None is the matrix, or the picture of a vision
+            model.
         colour_scale: colours of weights in the matrix: ``"linear"``, ``"row"`` or ``"log"``.
         wall: fill the view with all heads; None does so where the model has more than 6 layers or 16 heads
             a layer and nothing in it is selected.

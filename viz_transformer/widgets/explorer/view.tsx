@@ -17,6 +17,7 @@ import type { Mount, Picture } from "./mount.ts";
 import { Options } from "./options.tsx";
 import { patchesPicture } from "./patches_picture.ts";
 import { Room, type Traits } from "./room.ts";
+import { sentencePicture } from "./sentence_picture.ts";
 import { headingOf, headline, lineBelow, type Piece } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.js";
 import { WallInspector } from "./wall_inspector.tsx";
@@ -64,6 +65,7 @@ const PICTURES: Partial<Record<Mode, [string, Mount]>> = {
   wall: ["vt-all-heads", wallPicture],
   linked: ["vt-words", columnsPicture],
   lines: ["vt-words", columnsPicture],
+  sentence: ["vt-words", sentencePicture],
   matrix: ["vt-head", (room, node) => new MatrixPicture(room, node)],
   patches: ["vt-patches", patchesPicture],
 };
@@ -115,7 +117,7 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
       setTextSize={(text_size) => room.set({ text_size })}
     >
       <div class="vt-place" ref={place} data-mode={mode}>
-        {mount && <Place key={name} name={name} mount={mount} room={room} to={stage} />}
+        {mount && <Place key={mode} name={name} mount={mount} room={room} to={stage} />}
         {mode === "table" && <Table snapshot={snapshot} />}
       </div>
     </Stage>
@@ -190,7 +192,12 @@ function Controls({ room, snapshot, picture }: ControlsProps) {
     room.set({ wall: false, linked: false, ...change });
   };
   const tabs: [Mode, string, Partial<Traits>][] = [
-    ...(plan ? ([["linked", "Linked", { linked: true }]] as [Mode, string, Partial<Traits>][]) : []),
+    ...(snapshot.canShowSentence
+      ? ([["sentence", "Sentence", { picture: "sentence" }]] as [Mode, string, Partial<Traits>][])
+      : []),
+    ...(plan
+      ? ([["linked", "Linked", { linked: true, picture: "matrix" }]] as [Mode, string, Partial<Traits>][])
+      : []),
     ["matrix", "Matrix", { picture: "matrix" }],
     patches ? ["patches", "Picture", { picture: "lines" }] : ["lines", "Lines", { picture: "lines" }],
     ["wall", "All heads", { wall: true }],
