@@ -61,7 +61,7 @@ def test_the_new_words_never_stand_above_the_old_picture(translation: Locator) -
     is_translated(translation, "el perro duerme")
     seen = translation.evaluate(
         """async (lab) => {
-            const parts = ["input", ".vt-translated", ".vt-pairs"];
+            const parts = ["input", ".vt-translated", ".vt-pair"];
             const [field, said, pair] = parts.map((part) => lab.querySelector(part));
             field.value = "the cow runs";
             field.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
@@ -133,9 +133,9 @@ def words_in(root: Locator, key: str) -> Locator:
 def percent(share: float) -> str:
     """Write a share as the inspector does."""
     if 0 < share < 0.001:
-        return "< 0.1%"
+        return "<\u00a00.1%"
     if 0.995 < share < 1:
-        return "> 99%"
+        return ">\u00a099%"
     return f"{100 * share:.1f}%" if 0 < share < 0.1 else f"{100 * share:.0f}%"
 
 

@@ -174,6 +174,7 @@ function Whole({ now, trail, edit }: RoomProps) {
       }
       options={<Pace frame={frame} />}
       about={frame.about}
+      width={frame.width}
       height={frame.height}
       textSize={traits.text_size}
       setTextSize={(size) => set({ text_size: size })}

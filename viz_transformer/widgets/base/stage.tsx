@@ -6,10 +6,15 @@ import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { nextTextSize } from "./js/text_size.js";
 
+// Pixels of a view that has its inspector as a sheet from below.
+const [NARROW, NARROW_WITH_TIMELINE] = [900, 1100];
+
 interface StageProps {
   /** The sentence, as chips. */
   header: ComponentChildren;
   heads?: ComponentChildren;
+  /** Whether they stand beside a narrow stage too: a strip above it has no room for many layers. */
+  headsBeside?: boolean;
   /** A sentence computed from what is shown; it says what is, and never why. */
   headline: ComponentChildren;
   /** One line more. */
@@ -25,6 +30,7 @@ interface StageProps {
   about: string;
   /** What can be set besides, behind the button ⋯. */
   options?: ComponentChildren;
+  width: number;
   height: number;
   textSize: number;
   setTextSize: (size: number) => void;
@@ -34,12 +40,15 @@ interface StageProps {
 export function Stage(props: StageProps) {
   const zones = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState(false);
+  const isNarrow = props.width < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
   return (
     <div
       class="vt-zones"
       ref={zones}
       style={{ "--vt-height": `${props.height}px`, "--vt-text-size": String(props.textSize) }}
       data-sheet={open ? "open" : "closed"}
+      data-inspector={isNarrow ? "sheet" : "side"}
+      data-heads={props.headsBeside ? "beside" : "strip"}
     >
       <header class="vt-header">
         <div class="vt-chips">{props.header}</div>

@@ -129,6 +129,7 @@ export class Room {
     this.memo.clear();
     const style = getComputedStyle(zones);
     const roles = Object.fromEntries(ROLES.map((role) => [role, style.getPropertyValue(`--${role}`).trim()]));
+    roles.paper = page.background; // as the browser has resolved it
     this.theme = { ...page, scale, zoom, roles: roles as Record<Role, string> };
   }
 

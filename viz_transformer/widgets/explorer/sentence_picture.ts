@@ -305,10 +305,11 @@ function drawShare(
     colour: textColourOn(rgb),
     align: "center",
   });
-  drawText(context, name, left + width / 2, y + 24, {
+  const isBeside = kind === "cross"; // of the line, which it must not cross
+  drawText(context, name, isBeside ? left : left + width / 2, y + 24, {
     font: `12px ${theme.family}`,
     colour: theme.roles.muted,
-    align: "center",
+    align: isBeside ? "left" : "center",
     behind: theme.roles.paper,
   });
 }

@@ -56,8 +56,7 @@ const TRAITS: (keyof Traits)[] = [
   "text_size",
 ];
 const MOST_STEPS = 24; // of the timeline
-const STRIP = 1100; // pixels: a narrower view has its heads in a strip; stage.css has the same
-const FLAT = 4; // layers that can be told apart in it
+const FLAT = 4; // layers that can be told apart in a strip
 const EASY = 16; // words along a side: of more, the matrix can be enlarged
 
 type Mode = Snapshot["mode"];
@@ -90,15 +89,13 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
   });
   useFocusThatFollows(place, mode);
   const isWall = mode === "wall";
-  const isFlat = frame.width >= STRIP || Math.max(...snapshot.sections.map(({ layers }) => layers)) <= FLAT;
+  const isDeep = snapshot.sections.some(({ layers }) => layers > FLAT);
   const [name, mount] = PICTURES[mode] ?? ["", null];
   return (
     <Stage
       header={<Chips room={room} snapshot={snapshot} />}
-      heads={
-        !isWall &&
-        isFlat && <Place key="heads" name="vt-head-grid" mount={headsPicture} room={room} to={heads} />
-      }
+      heads={!isWall && <Place key="heads" name="vt-head-grid" mount={headsPicture} room={room} to={heads} />}
+      headsBeside={isDeep}
       headline={headline(snapshot).map(asWord)}
       line={lineBelow(snapshot).map(asWord)}
       controls={<Controls room={room} snapshot={snapshot} picture={stage} />}
@@ -112,6 +109,7 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
       timeline={stepsOf(room, snapshot)}
       options={<Options room={room} snapshot={snapshot} />}
       about={frame.about}
+      width={frame.width}
       height={frame.height}
       textSize={frame.traits.text_size}
       setTextSize={(text_size) => room.set({ text_size })}

@@ -56,6 +56,7 @@ function draw(frame: Frame<Traits>) {
       }
       inspector={<Inspector {...traits} most={most} />}
       about={frame.about}
+      width={frame.width}
       height={frame.height}
       textSize={textSize}
       setTextSize={(size) => set({ text_size: size })}

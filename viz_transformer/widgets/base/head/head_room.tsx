@@ -63,6 +63,7 @@ export function HeadRoom(props: HeadRoomProps) {
         />
       }
       about={frame.about}
+      width={frame.width}
       height={frame.height}
       textSize={props.textSize}
       setTextSize={props.onTextSize}

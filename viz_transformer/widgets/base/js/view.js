@@ -122,7 +122,6 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
 }
 
 const BARS = 121; // pixels of JupyterLab's own bars, and the most that other notebooks have
-const TITLE = 52; // pixels of an exported page's title, with its margins
 
 /**
  * How high a view may be, in pixels, so that it is seen whole; inside another view, with what that
@@ -134,8 +133,7 @@ export function heightInSight(root) {
   const outer = root.parentElement?.closest(".vt-root:not(.vt-prediction)");
   const zoom = zoomOf(root);
   const above = outer ? root.getBoundingClientRect().top - outer.getBoundingClientRect().top : 0;
-  const bars = /** @type {any} */ (globalThis).vtViews ? TITLE : BARS;
-  return (globalThis.innerHeight - (outer?.matches(".vt-presenting") ? 0 : bars) - above) / zoom;
+  return (globalThis.innerHeight - (outer?.matches(".vt-presenting") ? 0 : BARS) - above) / zoom;
 }
 
 /** The colours and fonts of the page, and a function that measures text in them. */
