@@ -129,7 +129,7 @@ function watchReading(end: HTMLElement): void {
 /** What has been done of a page, in a few words. */
 function doneText(read: boolean, answered: number, asked: number): string {
   const parts = [];
-  if (answered) parts.push(`${answered} of ${asked} answered`);
+  if (asked) parts.push(`${answered} of ${asked} answered`);
   if (read) parts.push("✓ read");
   return parts.join(" · ");
 }
