@@ -72,7 +72,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "analysis": {"trace"},
     "plots": {"trace", "analysis"},
     "widgets": {"trace", "analysis", "plots"},
-    "export": {"widgets", "bertviz_views"},
+    "export": {"widgets", "bertviz_views", "trace", "course_map"},
     "engine": {"widgets"},
     "bertviz_views": {"trace"},
     "text_model": {"model", "vocabulary", "config", "trace"},

@@ -23,6 +23,23 @@ COLOUR = re.compile(r"(?<![\w&(])#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b")
 PAPER = {"#ffffff", "#fff", "#000"}
 
 
+PROSE = WIDGETS / "base" / "prose.css"
+
+
+def test_pages_and_their_prose_have_the_colours_by_role() -> None:
+    page = (PACKAGE / "export" / "theme.css").read_text(encoding="utf-8")
+    named = {
+        name: [*pair]
+        for name, *pair in re.findall(r"^  --([\w-]+): light-dark\((#\w+), (#\w+)\)", page, re.M)
+    }
+    roles = SHARED["colours"]
+    assert {"query", "key", "weight", "you", "ink", "muted"} <= named.keys()
+    assert {name: pair for name, pair in named.items() if name in roles and pair != roles[name][:2]} == {}
+    pairs = re.findall(r"light-dark\((#\w+), (#\w+)\)", PROSE.read_text(encoding="utf-8"))
+    assert pairs
+    assert {pair for pair in pairs if [*pair] not in [own[:2] for own in roles.values()]} == set()
+
+
 def test_views_and_figures_have_no_colours_of_their_own() -> None:
     own = {
         f"{file.relative_to(PACKAGE)}: {colour}"
@@ -30,7 +47,7 @@ def test_views_and_figures_have_no_colours_of_their_own() -> None:
         for ending in endings
         for file in folder.rglob(f"*.{ending}")
         for colour in COLOUR.findall(file.read_text(encoding="utf-8"))
-        if colour not in PAPER
+        if colour not in PAPER and file != PROSE
     }
     assert own == set()
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import parse_qsl
+
 import numpy as np
+import torch
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
@@ -13,6 +17,49 @@ from viz_transformer.corpus.batches import as_text
 LESSON = Lesson("1")
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = "the animal did not cross the street because it was too wide"
+
+
+def test_words_of_the_prose_set_the_first_picture_to_what_they_say(translator) -> None:
+    first = LESSON.run("start")["first"]
+    assert (first.explorer.kind, first.explorer.layer, first.explorer.head) == ("encoder", 1, 1)
+    links = re.findall(r"\[([^]]+)\]\(#set:([^)]+)\)", LESSON["opening"])
+    assert [word for word, _ in links] == ["his", "her", "encoder head 1·1", "cross head 1·1"]
+    for _, traits in links:
+        for name, value in parse_qsl(traits, strict_parsing=True):
+            view = first if first.has_trait(name) else first.explorer
+            assert view.has_trait(name)
+            view.set_trait(name, int(value) if value.isdigit() else value)
+        if "his" in traits:
+            assert first.translation.text == "el profesor perdió su libro"
+    assert first.translation.text == "la maestra perdió su libro"
+    assert (first.explorer.kind, first.explorer.layer, first.explorer.head) == ("cross", 1, 1)
+    assert first.explorer.trace.query_tokens("cross")[first.explorer.query] == "maestra"
+    said = "*teacher* gives *her* 92% of its attention", "gives *teacher* more than 99%"
+    assert not LESSON.lacks(*said, cell="opening")
+    assert round(100 * weights_between(first.trace, "encoder", "teacher", "her")[1, 1]) == 92
+    assert weights_between(first.trace, "cross", "maestra", "teacher")[1, 1] > 0.99
+
+
+def test_most_rows_of_encoder_layer_0_attend_to_the_end(translator) -> None:
+    assert not LESSON.lacks("In layer 0 of the encoder, 19 of the 20 rows", cell="reading")
+    rows = translator.trace("the black cat sleeps").encoder_attention[0].reshape(20, -1)
+    assert (rows.argmax(-1) == 4).sum() == 19
+
+
+def test_the_head_writes_the_same_at_it_in_both_sentences(translator) -> None:
+    assert not LESSON.lacks("differs by less than 0.1% between the two sentences", cell="no-proof")
+    written = []
+    layer = translator.model.encoder.layers[1].self_attention
+    for text in (TIRED, WIDE):
+        values: list[torch.Tensor] = []
+        watching = layer.w_v.register_forward_hook(lambda _, __, out, kept=values: kept.append(out.detach()))
+        trace = translator.trace(text)
+        watching.remove()
+        of_it = trace.encoder_attention[1, 1, trace.source_tokens.index("it")]  # [key]
+        assert trace.source_tokens[of_it.argmax()] == "did"
+        of_head = values[-1][0].unflatten(-1, (4, -1))[:, 1]  # [key, d_head]
+        written.append(torch.tensor(of_it) @ of_head)
+    assert (written[0] - written[1]).norm() < 0.001 * written[0].norm()
 
 
 def test_gato_looks_at_cat_in_every_head_of_layer_1(translator) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from threading import Event
 from typing import Any
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
 
+import viz_transformer as vt
 from viz_transformer.cli import main
 from viz_transformer.cli.course import course
 from viz_transformer.errors import FileError, UserError
@@ -65,12 +68,39 @@ def test_every_title_question_and_formula_of_the_lessons_can_be_read(tmp_path: P
         assert "<code>\\" not in body
 
 
+def test_what_the_model_writes_keeps_its_language_in_a_page(tmp_path: Path) -> None:
+    notebook = write(tmp_path / "a.ipynb", '# A\n\n**The question:** why <b lang="es">la maestra</b>?')
+    assert '<b lang="es">la maestra</b>?' in notebook_html(notebook).read_text(encoding="utf-8")
+    assert read_page(notebook).question == "Why la maestra?"
+
+
 def test_a_page_is_read_from_its_first_cell(tmp_path: Path) -> None:
     first = "# 7 · Masks, *and* `leaks`\n\nWhy.\n\n**The question:** what may a *word*\nsee?\n\nMore."
     page = read_page(write(tmp_path / "07_masks.ipynb", first, "# Other"))
     assert (page.title, page.question) == ("7 · Masks, and leaks", "What may a word see?")
     page = read_page(write(tmp_path / "plain.ipynb", "no heading"))
     assert (page.title, page.question, page.name) == ("plain", "", "plain.html")
+
+
+def test_the_first_page_draws_the_model_and_each_part_leads_to_its_lesson(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site_module, "convert", lambda notebook, **_: convert(notebook))  # without running it
+    index = write_site([lesson.path for lesson in course()], tmp_path).read_text(encoding="utf-8")
+    drawing = ElementTree.fromstring(re.search(r"<svg.*?</svg>", index, re.DOTALL)[0])
+    doors = {door.get("href"): door.get("aria-label") for door in drawing.iter("a")}
+    lessons = [read_page(lesson.path) for lesson in course() if lesson.key != "clinic"]
+    assert doors == {page.name: page.title for page in lessons}
+    # It is the translator's own: *gato* attends to *cat*, and *negro* to *black*.
+    words = [text.text for text in drawing.iter("text")]
+    assert words[:6] == ["the", "black", "cat", "sleeps", "end", "start"]
+    heads = vt.load_training("en-es").moments[-1].traces[0].cross_attention[1, 0]
+    assert heads.argmax(-1).tolist() == [0, 2, 1, 3, 4]
+    widest = [arc for arc in drawing.iter("path") if arc.get("stroke-width") == f"{1 + 7 * heads[1, 2]:.1f}"]
+    assert widest
+    minutes = re.findall(r"<small>(.*?)</small>", index)
+    assert len(minutes) == len(course())
+    assert minutes[0] == lessons[0].time
 
 
 def test_folders_that_cannot_become_a_site_are_refused(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def entries() -> dict[str, Path]:
     """Return what is built, by its name: a script and a style sheet for each view, and what they share."""
     widgets = PACKAGE / "widgets"
     found = {path.parent.name: path for path in (*widgets.glob("*/view.js"), *widgets.glob("*/view.tsx"))}
-    found |= {name: PACKAGE / "export" / f"{name}.js" for name in ("page", "site")}
+    found |= {path.stem: PACKAGE / "export" / path for path in (Path("page.js"), Path("site.ts"))}
     found["engine"] = PACKAGE / "engine" / "engine.js"
     found["load_script"] = widgets / "base" / "js" / "load_script.js"
     styles = {f"{path.parent.name}.style": path for path in widgets.glob("*/style.css")}

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { paragraphsOf, safeHref } from "../../viz_transformer/widgets/base/js/prose.js";
+import { traitsOf } from "../../viz_transformer/widgets/base/prose_links.ts";
 
 /** Paragraphs with the kind of each piece before its text. */
 const told = (prose) =>
@@ -47,4 +48,14 @@ test("links lead to the web or to a file beside, and nowhere else", () => {
       .filter(({ href }) => href),
     [],
   );
+});
+
+test("a word that sets a view names traits and their values in its address", () => {
+  const set = (href) => Object.fromEntries(traitsOf(href));
+  const sentence = { sentence: "the cat's 2 dogs", layer: 1, share: -0.5, wall: true, key: null };
+  assert.deepEqual(
+    set("file:///l.html#set:sentence=the+cat's+2+dogs&layer=1&share=-0.5&wall=true&key=null"),
+    sentence,
+  );
+  assert.deepEqual(set("#set:kind=cross"), { kind: "cross" });
 });

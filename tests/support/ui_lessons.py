@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.support.ui_jupyterlab import LabPage
@@ -56,10 +56,26 @@ def cells_with_views(lab: LabPage) -> list[int]:
     )
 
 
+def open_curtains(page: Page) -> None:
+    """Show what waits for an answer; behind a curtain may be another one."""
+    opened = page.evaluate(
+        """async () => {
+            for (let n = 0; n < 600 && document.querySelector('.vt-curtained'); n++) {
+                for (const skip of document.querySelectorAll('.vt-awaiting > .vt-skip'))
+                    if (skip.checkVisibility({visibilityProperty: true})) skip.click();
+                await new Promise(requestAnimationFrame);
+            }
+            return !document.querySelector('.vt-curtained');
+        }"""
+    )
+    assert opened
+
+
 def check_outputs(lab: LabPage, name: str) -> None:
     """Bring every view into sight, and hold all outputs to be whole; a picture is kept of a fault."""
     shown = cells_with_views(lab)
     assert shown
+    open_curtains(lab.page)
     for index in shown:
         lab.select_cell(index)
         lab.output(index).locator(".vt-root").first.wait_for()

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support.exported_pages import check_scripts_have_hashes, page_data
 from tests.support.ui_jupyterlab import errors_of
 from tests.support.ui_lab_questions import QUESTIONS
-from tests.support.ui_lessons import FAULTS, LESSONS, check_moves
+from tests.support.ui_lessons import FAULTS, LESSONS, check_moves, open_curtains
 from tests.support.ui_windows import NARROWEST, kernels_find_this_clone
 from viz_transformer.cli import main
 from viz_transformer.translator import Translator
@@ -51,6 +51,7 @@ def opened(page: Page, course_site: Path) -> Iterator[Callable[[str], Page]]:
 def views_of(page: Page) -> list[tuple[int, Locator]]:
     """Each view that stands on a page, by its number, brought into sight and drawn."""
     found = []
+    open_curtains(page)
     for place in page.locator("[data-view]").all():
         place.scroll_into_view_if_needed()
         view = place.locator("> .vt")

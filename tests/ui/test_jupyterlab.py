@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Locator, expect
 from tests.support.ui_explorer import MAKE, Explorer
 from tests.support.ui_jupyterlab import LabPage, guard
 from tests.support.ui_keyboard import walk
+from tests.support.ui_lessons import open_curtains
 from tests.support.ui_windows import kernels_find_this_clone
 
 STEPPER = "from viz_transformer.labs.attention_stepper import thinking_machines\nthinking_machines()"
@@ -46,6 +47,7 @@ def opened(kept_lab: LabPage) -> LabPage:
 def output(lab: LabPage, name: str) -> Locator:
     """The output of a cell that was just run again, in view and drawn."""
     lab.run_cell(NAMES.index(name))
+    open_curtains(lab.page)  # of questions above, which are asked again whenever their cell runs
     return lab.output(NAMES.index(name))
 
 
@@ -105,11 +107,6 @@ def test_predictions_are_made_by_enter_and_shift_enter_moves_on(opened: LabPage)
     expect(shown.get_by_role("button", name="a", exact=True)).to_be_disabled()
     moves_on(opened, "choice")
 
-    shown = output(opened, "word")
-    shown.get_by_role("button", name="cat", exact=True).click()
-    expect(shown).to_contain_text("You chose cat")
-    moves_on(opened, "word")
-
     output(opened, "number").get_by_role("textbox").click()
     opened.page.keyboard.type("3")
     moves_on(opened, "number")  # without an answer
@@ -132,6 +129,11 @@ def test_predictions_are_made_by_enter_and_shift_enter_moves_on(opened: LabPage)
     opened.wait_for_value("number.guess", 20.5)
     expect(field).to_be_disabled()
     moves_on(opened, "number")
+
+    shown = output(opened, "word")
+    shown.get_by_role("button", name="cat", exact=True).click()
+    expect(shown).to_contain_text("You chose cat")
+    moves_on(opened, "word")
     assert opened.errors == []
 
 
@@ -207,3 +209,22 @@ def test_a_request_that_would_leave_the_machine_is_refused_and_counted(
     page.wait_for_load_state("networkidle")
     context.close()
     assert {url.rpartition("/")[2] for url in left} >= {"a.js", "b.png", "c"}
+
+
+def test_the_top_of_a_new_view_comes_into_sight_after_shift_enter(lab: LabPage) -> None:
+    filler = "\n".join(f"# line {n}" for n in range(25))
+    lab.page.set_viewport_size({"width": 1280, "height": 720})
+    lab.open_cells(f"{MAKE}\n{filler}", "vt.explore(trace, kind='encoder')", filler, "ran = 1", filler)
+    lab.select_cell(0)
+    lab.page.keyboard.press("Shift+Enter")
+    lab.page.keyboard.press("Shift+Enter")
+    view = lab.output(1).locator(".vt-explorer")
+    expect(view).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
+    lab.page.wait_for_function(
+        """() => {
+            const view = document.querySelector('.vt-explorer').getBoundingClientRect();
+            const window = document.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();
+            return view.top >= window.top && view.top < window.top + window.height / 2;
+        }"""
+    )
+    assert lab.errors == []

@@ -35,6 +35,7 @@ from IPython.display import HTML, Markdown
 display(HTML(f"<div>{'wide' * 40}</div>"), Markdown(f"`{'wide' * 40}`"))
 vt.explore(make_trace(), layer=1)
 """
+SET = "In [head 0·2](#set:layer=0&head=2) and in [query 1](#set:query=1); [nobody's](#set:colour=red)."
 DRAW = """
 import matplotlib.pyplot as plt
 figure, ax = plt.subplots()
@@ -50,8 +51,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("site")
     for name, text in (("01_first", FIRST), ("02_second", "# 2 · Second")):
         cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(SHOW)]
+        cells.append(nbformat.v4.new_markdown_cell(SET))
         cells += [nbformat.v4.new_code_cell(text) for text in (DRAW, ASK)]
-        cells.append(nbformat.v4.new_markdown_cell("There are eight."))
+        cells.append(nbformat.v4.new_markdown_cell("There are eight.\n\n## Next\n\nWhat comes next."))
         kernel = {"name": "python3", "display_name": "Python 3"}
         notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
         nbformat.write(notebook, folder / f"{name}.ipynb")
@@ -67,8 +69,10 @@ def test_every_lesson_of_the_site_is_reached_and_its_views_work(page: Page, site
     page.goto(site.as_uri())
     assert page.title() == "A course"
     entries = page.locator(".vt-lessons li")
-    expect(entries.locator("a")).to_have_text(["1 · One & <b>two</b>", "2 · Second"])
+    expect(entries.locator("b")).to_have_text(["One & <b>two</b>", "Second"])
+    expect(entries.locator("i")).to_have_text(["1", "2"])
     expect(entries.first).to_contain_text("Is this <i>text</i>?")
+    expect(page.locator(".vt-course")).to_have_count(0)  # the drawing is of the course, not of any notebooks
     entries.first.locator("a").click()
     explorer = page.locator(".vt-explorer")
     explorer.scroll_into_view_if_needed()
@@ -79,26 +83,61 @@ def test_every_lesson_of_the_site_is_reached_and_its_views_work(page: Page, site
     page.keyboard.press("ArrowRight")
     expect(title).to_contain_text("layer 1 · head 1")
 
-    page.locator(".vt-site-bar").get_by_role("link", name="2 · Second").click()
+    bar = page.locator(".vt-site-bar")
+    expect(bar.locator(".vt-here")).to_have_text("1 · One & <b>two</b>")
+    bar.get_by_role("link", name="2 · Second").click()
     expect(page.locator("h1")).to_contain_text("2 · Second")
     expect(page.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", DRAWN)
     page.locator(".vt-way-on").get_by_role("link", name="1 · One").click()
-    page.locator(".vt-site-bar").get_by_role("link", name="A course").click()
+    bar.get_by_role("link", name="Course").click()
     assert page.url == site.as_uri()
     names = ["index.html", "01_first.html", "02_second.html", "01_first.html", "index.html"]
     assert heard == [site.with_name(name).as_uri() for name in names]
     assert page.evaluate("window.pwned") is None
 
 
-def test_what_follows_a_question_waits_below_the_window_until_it_is_answered(page: Page, site: Path) -> None:
-    page.goto(site.with_name("02_second.html").as_uri())
-    asked, answer = page.locator(".vt-prediction"), page.get_by_text("There are eight.")
-    asked.evaluate("(node) => scrollTo(0, node.getBoundingClientRect().top + scrollY - 100)")
-    expect(answer).not_to_be_in_viewport()
-    asked.get_by_role("textbox").fill("4")
-    asked.get_by_role("textbox").press("Enter")
-    expect(asked).to_contain_text("You said 4 heads; it is 8 heads.")
-    expect(answer).to_be_in_viewport()
+def test_what_follows_a_question_waits_behind_a_curtain_until_it_is_answered(page: Page, site: Path) -> None:
+    for name in ("01_first", "02_second"):
+        page.goto(site.with_name(f"{name}.html").as_uri())
+        asked, answer = page.locator(".vt-prediction"), page.get_by_text("There are eight.")
+        code = page.locator(".code_cell:has(.vt-prediction) > .vt-folded")
+        asked.scroll_into_view_if_needed()
+        expect(asked).to_contain_text("The text below waits behind this curtain until you answer.")
+        expect(answer).to_be_hidden()
+        expect(code).to_be_hidden()
+        if name == "01_first":
+            asked.get_by_role("button", name="Show it without predicting").click()
+        else:
+            asked.get_by_role("textbox").fill("4")
+            asked.get_by_role("textbox").press("Enter")
+            expect(asked).to_contain_text("You said 4 heads; it is 8 heads.")
+        expect(answer).to_be_visible()
+        expect(code).to_be_visible()
+        expect(asked).not_to_contain_text("curtain")
+        expect(page.get_by_text("What comes next.")).to_be_visible()
+
+
+def test_words_in_the_prose_set_the_view_above_them(page: Page, site: Path) -> None:
+    page.goto(site.with_name("01_first.html").as_uri())
+    title = page.locator(".vt-explorer .vt-title")
+    expect(title).to_contain_text("layer 1 · head 0")
+    head = page.get_by_role("button", name="head 0·2")
+    query = page.get_by_role("button", name="query 1")
+    expect(head).to_have_attribute("aria-pressed", "false")
+    address = page.url
+    head.click()
+    expect(title).to_contain_text("layer 0 · head 2")
+    expect(head).to_have_attribute("aria-pressed", "true")
+    query.focus()
+    page.keyboard.press("Space")
+    expect(query).to_have_attribute("aria-pressed", "true")
+    expect(head).to_have_attribute("aria-pressed", "true")
+    page.locator(".vt-explorer canvas").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(head).to_have_attribute("aria-pressed", "false")
+    assert page.url == address
+    # What no view has stays a link.
+    expect(page.get_by_role("link", name="nobody's")).to_have_count(1)
 
 
 def test_the_bar_stays_one_line_beside_long_titles(new_page: Callable[..., Page], site: Path) -> None:
@@ -106,13 +145,29 @@ def test_the_bar_stays_one_line_beside_long_titles(new_page: Callable[..., Page]
     page.goto(site.with_name("02_second.html").as_uri())
     bar = page.locator(".vt-site-bar")
     height = bar.bounding_box()["height"]
-    page.evaluate("document.querySelector('.vt-neighbour span').textContent = 'A long title, '.repeat(20)")
-    assert bar.bounding_box()["height"] == height
-    expect(bar.get_by_role("button", name="Theme")).to_be_in_viewport()
-    assert page.evaluate("document.documentElement.scrollWidth") <= SMALL["width"]
-    page.set_viewport_size(PHONE)
-    arrow = page.locator(".vt-neighbour").first
-    assert arrow.evaluate("(node) => node.scrollWidth - node.clientWidth") == 0
+    page.evaluate("document.querySelector('.vt-here').textContent = 'A long title, '.repeat(20)")
+    for size in (SMALL, PHONE):
+        page.set_viewport_size(size)
+        assert bar.bounding_box()["height"] == height
+        expect(bar.locator("summary")).to_be_in_viewport()
+        expect(bar.get_by_role("link", name="Course")).to_be_in_viewport()
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
+def test_code_that_only_builds_a_view_is_folded_and_its_view_begins_with_its_text(
+    page: Page, site: Path
+) -> None:
+    page.goto(site.with_name("02_second.html").as_uri())
+    folded = page.locator(".code_cell:has(> .vt-folded)")
+    expect(folded).to_have_count(1)  # the other cells print, or show what is no view
+    expect(folded.locator("summary")).to_have_text("Python, 1 line")
+    page.get_by_role("button", name="Show it without predicting").click()
+    code = folded.locator(".input")
+    expect(code).to_be_hidden()
+    folded.locator("summary").click()
+    expect(code).to_contain_text("vt.predict_number")
+    section = page.locator(".vt-figure-and-text").last
+    expect(section).to_contain_text("There are eight.")
 
 
 def test_the_contents_mark_read_lessons_and_can_be_searched(page: Page, site: Path) -> None:
@@ -129,6 +184,8 @@ def test_the_contents_mark_read_lessons_and_can_be_searched(page: Page, site: Pa
     page.goto(site.as_uri())
     done = page.locator(".vt-lessons .vt-done")
     expect(done).to_have_text(["", "✓ read"])
+    assert page.locator("progress").evaluate("(bar) => bar.value / bar.max") == 0.5
+    expect(page.locator(".vt-next")).to_contain_text("One")
 
     assert errors == []
     page.evaluate(
@@ -160,12 +217,19 @@ def test_the_theme_is_the_system_s_until_it_is_switched(new_page: Callable[..., 
     page.goto(site.with_name("01_first.html").as_uri())
     explorer = page.locator(".vt-explorer")
     expect(explorer).to_have_attribute("data-theme", "dark")
+    page.locator(".vt-more summary").click()
     switch = page.get_by_role("button", name="Theme")
     switch.click()
+    larger = page.get_by_role("button", name="Larger text")
+    larger.click()
+    expect(page.locator("body")).to_have_css("font-size", "20px")
+    page.locator(".vt-more summary").click()
     expect(switch).to_have_text("Theme: light")
     expect(explorer).to_have_attribute("data-theme", "light")
     expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
     page.goto(site.as_uri())  # every page keeps to it
+    expect(page.locator("body")).to_have_css("font-size", "20px")
+    page.locator(".vt-more summary").click()
     expect(page.get_by_role("button", name="Theme")).to_have_text("Theme: light")
     expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
 

@@ -18,6 +18,10 @@ _DISPLAY = re.compile(r"\s*(?:\$\$(.*?)\$\$|\\\\\[(.*?)\\\\\])\s*", re.DOTALL)
 class MathRenderer(IPythonRenderer):
     """nbconvert's Markdown renderer, with MathML in place of TeX."""
 
+    def inline_html(self, html: str) -> str:
+        """Return a tag in a line of text as it is: nbconvert's own, in search of images, would close each."""
+        return super().inline_html(html) if "<img" in html else html
+
     def inline_math(self, body: str) -> str:
         """Return a formula in a line of text."""
         return mathml(body)

@@ -275,7 +275,27 @@ def _with_places(notebook: Any, parts: PageParts) -> tuple[Any, list[str]]:
             output["metadata"] = {"vt_place": True}  # keeps nbconvert's table styles off the views
         if "outputs" in cell:
             cell.outputs = outputs
+    _fold_views_alone(placed.cells)
     return placed, places
+
+
+def _fold_views_alone(cells: Sequence[Any]) -> None:
+    """Mark code that only builds a view, which a page folds, and the text that goes with each view."""
+    opened = None  # the last cell of a view and the text below it
+    for cell in cells:
+        shown = cell.get("outputs", [])
+        is_view = bool(shown) and all(output.get("metadata", {}).get("vt_place") for output in shown)
+        if opened is not None and cell.cell_type != "markdown":
+            opened.metadata["vt_closes"] = True
+            opened = None
+        if is_view:
+            cell.metadata.update(vt_folded=True, vt_opens=True)
+        elif cell.metadata.get("nbgrader", {}).get("solution") and "def " not in cell.source:
+            cell.metadata["vt_folded"] = True  # a page's form has fields for the answer
+        if is_view or opened is not None:
+            opened = cell
+    if opened is not None:
+        opened.metadata["vt_closes"] = True
 
 
 def _still(output: Any) -> str:

@@ -3,6 +3,7 @@
 // The views' own scripts register themselves in globalThis.vtViews. All run as soon as they are there,
 // while the rest of a large page still loads.
 
+import { keepFiguresInSight } from "./figures.ts";
 import { keepAnswer, keptAnswer, putMalformedAside, say, whenReadable } from "./store.js";
 
 /**
@@ -185,6 +186,7 @@ if (written) {
   const { views } = JSON.parse(written.textContent);
   document.querySelector("body > .vt-instead")?.remove();
   whenReadable(putMalformedAside);
+  keepFiguresInSight();
   followExercises(); // before the forms show what the browser has kept
   const manager = pageManager(views);
   views.forEach(({ script }, number) => {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 _HEADINGS = ("h1", "h2", "h3")
-_UNREAD = ("script", "style", "noscript", "svg", "figure")
+_UNREAD = ("script", "style", "noscript", "summary", "svg", "figure")
 
 
 @dataclass(frozen=True)

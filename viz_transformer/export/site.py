@@ -18,7 +18,9 @@ from typing import Any
 from viz_transformer._files import check_not_input, given_path, make_folder, text_beside
 from viz_transformer._html import script_json, source_hash
 from viz_transformer._text import given_heading
+from viz_transformer.course_map import LESSONS
 from viz_transformer.errors import FileError, UserError
+from viz_transformer.export.course_drawing import course_drawing
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.notebook import Frame, NotebookPage, convert, page_html
 from viz_transformer.export.page import check_replaceable, document, page_script, write_page
@@ -29,11 +31,15 @@ INDEX = "index.html"
 _MOST_AT_A_TIME = 4
 
 _QUESTION = re.compile(r"\*\*The question:\*\*(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
+_TIME = re.compile(r"\*\*Time:\*\*\s*(?:about\s+)?(\d+(?:\s+to\s+\d+)?\s+minutes)")
+_WRITTEN = re.compile(r'<b lang="\w+">(.*?)</b>')  # what a model writes, in its colour
 _MARKS = re.compile(r"[*`]+|(?<!\w)_|_(?!\w)")
 
+_COURSE = "One Transformer, and a lesson for each part of it"
+_DOORS = "Each part of the model is a door to its lesson."
 _ABOUT = (
-    "Every picture on these pages can be used: point, click, drag, type a sentence of your own. The models "
-    "run in the page, without Python and without a network. What you answer is kept in this browser alone."
+    "Every picture on these pages can be used. The models run in the page, without Python and without a "
+    "network, and what you answer is kept in this browser alone."
 )
 
 
@@ -45,11 +51,13 @@ class Page:
         notebook: its file.
         title: its first heading.
         question: what it asks, empty if it does not say.
+        time: how long it takes, such as ``"40 minutes"``; empty if it does not say.
     """
 
     notebook: Path
     title: str
     question: str
+    time: str = ""
 
     @property
     def name(self) -> str:
@@ -147,11 +155,12 @@ def read_page(notebook: Path) -> Page:
         raise FileError(f"{str(notebook)!r} is not a notebook: {error}") from error
     first = texts[0] if texts else ""
     heading = re.match(r"#\s+(.+)", first)
-    asked = _QUESTION.search(first)
+    asked, time = _QUESTION.search(first), _TIME.search(first)
     return Page(
         notebook,
         title=_plain(heading[1]) if heading else notebook.stem,
         question=_plain(asked[1]) if asked else "",
+        time=_plain(time[1]) if time else "",
     )
 
 
@@ -163,43 +172,64 @@ def _linked_to_pages(text: str, pages: Sequence[Page]) -> str:
 
 
 def _plain(markdown: str) -> str:
-    text = " ".join(_MARKS.sub("", markdown).split())
+    text = " ".join(_MARKS.sub("", _WRITTEN.sub(r"\1", markdown)).split())
     return text[:1].upper() + text[1:]
 
 
 def _frame(pages: Sequence[Page], number: int, sections: Sequence[Section], title: str) -> Frame:
     """Return what stands around a lesson: the bar above it, and the way on below."""
+    page = pages[number]
     before, after = (pages[place] if 0 <= place < len(pages) else None for place in (number - 1, number + 1))
     on_page = "".join(
         f'<li><a href="#{html.escape(each.anchor)}">{html.escape(each.heading)}</a></li>'
         for each in sections
         if each.level == 2 and each.anchor
     )
+    contents = f"<h2>On this page</h2><ol>{on_page}</ol>" if on_page else ""
+    time = f'<span class="vt-time">{html.escape(page.time)}</span>' if page.time else ""
     bar = _bar(
-        f'<a href="{INDEX}">{html.escape(title)}</a>'
-        f"{_neighbour(before, '← ', '')}{_neighbour(after, '', ' →')}"
-        '<span class="vt-spacer"></span>'
-        f'<details class="vt-on-page"><summary>On this page</summary><ol>{on_page}</ol></details>'
+        f'<a class="vt-back" href="{INDEX}" title="{html.escape(title)}">Course</a>'
+        f'<b class="vt-here">{html.escape(page.title)}</b>{_dots(pages, page)}{time}',
+        contents,
     )
     way_on = (
         f'<nav class="vt-way-on" aria-label="Before and after">{_neighbour(before, "← ", "")}<span></span>'
         f"{_neighbour(after, '', ' →')}</nav>"
     )
-    below = f"{way_on}\n{_script({'page': pages[number].name})}"
+    listed = [{"name": each.name, "asked": []} for each in pages]
+    below = f"{way_on}\n{_script({'page': page.name, 'pages': listed})}"
     styles = [inline_style(text_beside(__file__, "site.css"))]
     return Frame(bar, below, styles, allowed=[source_hash(page_script("site.js"))])
 
 
-def _bar(inside: str) -> str:
-    button = '<button type="button" class="vt-theme"><span>Theme: </span><span>system</span></button>'
-    return f'<nav class="vt-site-bar" aria-label="Lessons">{inside}{button}</nav>'
+def _bar(inside: str, more: str = "") -> str:
+    """Return the bar of a page: where it is, and at its end the text's size and what else can be chosen."""
+    theme = '<button type="button" class="vt-theme"><span>Theme: </span><span>system</span></button>'
+    return (
+        f'<nav class="vt-site-bar" aria-label="Lessons">{inside}'
+        '<button type="button" class="vt-text-size" aria-label="Larger text" title="Larger text">A</button>'
+        '<details class="vt-more"><summary aria-label="More" title="More">⋯</summary>'
+        f"<div>{theme}{more}</div></details></nav>"
+    )
+
+
+def _dots(pages: Sequence[Page], here: Page) -> str:
+    """Return a dot for each lesson, filled where it has been read, and in words where this one stands."""
+    dots = ""
+    for page in pages:
+        name, title = html.escape(page.name), html.escape(page.title)
+        current = ' aria-current="page"' if page is here else ""
+        dots += (
+            f'<li><a href="{name}" title="{title}" aria-label="{title}" data-done="{name}"{current}></a></li>'
+        )
+    place = f'<span class="vt-place-of">{pages.index(here) + 1} / {len(pages)}</span>'
+    return f'<ol class="vt-dots">{dots}</ol>{place}'
 
 
 def _neighbour(page: Page | None, before: str, after: str) -> str:
     if page is None:
         return ""
-    link = f"{before}<span>{html.escape(page.title)}</span>{after}"
-    return f'<a class="vt-neighbour" href="{html.escape(page.name)}">{link}</a>'
+    return f'<a href="{html.escape(page.name)}">{before}{html.escape(page.title)}{after}</a>'
 
 
 def _script(data: dict[str, Any]) -> str:
@@ -210,24 +240,45 @@ def _script(data: dict[str, Any]) -> str:
 
 
 def _index(pages: Sequence[Page], title: str, data: dict[str, Any]) -> str:
-    about = f"<h1>{html.escape(title)}</h1>\n<p>{_ABOUT}</p>"
-    search = (
-        '<p class="vt-search"><input type="search" placeholder="Search all lessons" '
-        'aria-label="Search all lessons"></p>\n<ol class="vt-found" aria-live="polite"></ol>'
+    """Return the first page: the model, drawn, each part a door to its lesson; and the list of lessons."""
+    doors = {
+        LESSONS.index(page.notebook.stem) + 1: (page.name, page.title)
+        for page in pages
+        if page.notebook.stem in LESSONS
+    }
+    heading, about, drawn, named = title, _ABOUT, "", ""
+    if doors:
+        heading, about, drawn = _COURSE, f"{_DOORS} {_ABOUT}", course_drawing(doors)
+        named = f'<b class="vt-here">{html.escape(title)}</b>'
+    search = '<input type="search" class="vt-search" placeholder="Search" aria-label="Search all lessons">'
+    lessons = "\n".join(map(_entry, pages))
+    main = (
+        f'<main class="vt-index">\n<section class="vt-map"><h1>{html.escape(heading)}</h1>\n<p>{about}</p>\n'
+        f'{drawn}</section>\n<aside><div class="vt-contents"><p class="vt-count">{_lessons(len(pages))}</p>'
+        f'<progress class="vt-course-read" max="{len(pages)}" value="0" aria-label="Lessons read"></progress>'
+        f'\n<ol class="vt-lessons">\n{lessons}\n</ol></div>\n'
+        '<ol class="vt-found" aria-live="polite"></ol></aside>\n</main>'
     )
-    lessons = "\n".join(_entry(page) for page in pages)
-    main = f'<main class="vt-index">\n{about}\n{search}\n<ol class="vt-lessons">\n{lessons}\n</ol>\n</main>'
-    body = "\n".join([_bar('<span class="vt-spacer"></span>'), main, _script(data)])
+    body = "\n".join([_bar(named + search), main, _script(data)])
     style = inline_style(text_beside(__file__, "site.css"))
     return document(title, body, styles=[style], policy={"script-src": [source_hash(page_script("site.js"))]})
 
 
+def _lessons(count: int) -> str:
+    return "1 lesson" if count == 1 else f"{count} lessons"
+
+
 def _entry(page: Page) -> str:
-    asked = f"<p>{html.escape(page.question)}</p>" if page.question else ""
     name = html.escape(page.name)
+    asked = f'<p class="vt-question">{html.escape(page.question)}</p>' if page.question else ""
+    time = f"<small>{html.escape(page.time)}</small>" if page.time else ""
+    number, found, rest = page.title.partition(" · ")
+    has_number = bool(found) and number.isdigit()
+    title = html.escape(rest if has_number else page.title)
     return (
-        f'<li><span class="vt-done" data-done="{name}"></span>'
-        f'<a href="{name}">{html.escape(page.title)}</a>{asked}</li>'
+        f'<li data-done="{name}"><a href="{name}"><i>{number if has_number else ""}</i> '
+        f"<b>{title}</b>{time}{asked}</a>"
+        f'<span class="vt-done" data-done="{name}"></span></li>'
     )
 
 

@@ -1,11 +1,13 @@
-// What this browser keeps between visits: the theme of all pages, and of each page what was read and answered.
+// What this browser keeps between visits: what was chosen for all pages, and of each page what was read and
+// answered.
 
-const SHARED = "viz-transformer"; // the theme; also what version 1 kept, without saying of which page
+const SHARED = "viz-transformer"; // what was chosen; also what version 1 kept, without saying of which page
 const VERSION = 2;
 
 /** What each value must be; any other is put aside. */
 const FITS = {
   theme: (value) => typeof value === "string",
+  size: Number.isFinite,
   read: (value) => value === true || isPlain(value),
   answers: isPlain,
   aside: isPlain,
@@ -115,14 +117,19 @@ export function say(text, place = null) {
   (place ?? document.querySelector("main"))?.prepend(note);
 }
 
-/** The theme that was chosen, for all pages. */
-export function keptTheme() {
-  return stored(SHARED).good.theme;
+/**
+ * What was chosen for all pages: the theme, or the text's size.
+ *
+ * @param {"theme" | "size"} name
+ * @returns {any}
+ */
+export function keptChoice(name) {
+  return stored(SHARED).good[name];
 }
 
-/** Keep a theme. */
-export function keepTheme(theme) {
-  store(SHARED, { theme });
+/** Keep what was chosen. */
+export function keepChoice(name, chosen) {
+  store(SHARED, { [name]: chosen });
 }
 
 /**

@@ -16,15 +16,11 @@ interface StageProps {
   line?: ComponentChildren;
   /** What is set at the stage's top. */
   controls?: ComponentChildren;
-  /** Where in the whole this is, one line above the headline: a breadcrumb, a map. */
-  trail?: ComponentChildren;
   inspector?: ComponentChildren;
   timeline?: ComponentChildren;
   /** The picture. */
   children: ComponentChildren;
   about: string;
-  /** What can be set besides, behind the button ⋯. */
-  options?: ComponentChildren;
   height: number;
   textSize: number;
   setTextSize: (size: number) => void;
@@ -48,7 +44,6 @@ export function Stage(props: StageProps) {
       {props.heads && <nav class="vt-heads">{props.heads}</nav>}
       <div class="vt-stage">
         <div class="vt-told">
-          {props.trail && <div class="vt-trail">{props.trail}</div>}
           <p class="vt-headline" aria-live="polite">
             {props.headline}
           </p>
@@ -75,10 +70,9 @@ export function Stage(props: StageProps) {
   );
 }
 
-/** Help, text size, presenting and options, at the header's right end. */
-function Menu({ about, options, textSize, setTextSize, present }: StageProps & { present: () => void }) {
+/** Help, text size and presenting, at the header's right end. */
+function Menu({ about, textSize, setTextSize, present }: StageProps & { present: () => void }) {
   const help = useRef<HTMLDivElement>(null);
-  const more = useRef<HTMLDivElement>(null);
   const larger = nextTextSize(textSize, 1);
   const next = larger > textSize ? larger : 1; // from the largest back to the usual
   return (
@@ -102,24 +96,9 @@ function Menu({ about, options, textSize, setTextSize, present }: StageProps & {
       <button type="button" class="vt-present" onClick={present}>
         Present
       </button>
-      {options && (
-        <button
-          type="button"
-          aria-label="Options"
-          title="Options"
-          onClick={() => more.current?.togglePopover()}
-        >
-          ⋯
-        </button>
-      )}
       <div class="vt-help" popover="auto" ref={help}>
         {about}
       </div>
-      {options && (
-        <div class="vt-help vt-options" popover="auto" ref={more}>
-          {options}
-        </div>
-      )}
     </div>
   );
 }

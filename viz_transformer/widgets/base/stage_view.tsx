@@ -25,8 +25,6 @@ export interface Frame<Traits> {
   width: number;
   height: number;
   about: string;
-  /** For `useKernel`, and for what has a model of its own. */
-  model: Model;
 }
 
 interface Definition<Traits> {
@@ -59,7 +57,6 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
           width,
           height,
           about: model.get("about") ?? "",
-          model,
         };
         renderTree(draw(frame), view.root);
       },

@@ -1,11 +1,12 @@
 // The prediction: a question, controls to answer it, the verdict, and what is then revealed.
 
 import { addChildView } from "../base/js/child_view.js";
-import { element, setText } from "../base/js/controls.js";
+import { button, element, setText } from "../base/js/controls.js";
 import { pngAddress } from "../base/js/png.js";
 import { addProse } from "../base/js/prose.js";
 import { createView } from "../base/js/view.js";
 import { addControls } from "./controls.js";
+import { addCurtain, waitingText } from "./curtain.ts";
 import { isGuess, readGuess, verdictOf } from "./verdict.js";
 
 const TRAITS = ["guess", "truth", "revealed"];
@@ -48,12 +49,30 @@ function render({ model, el, host }) {
   /** @type {any} */
   const asked = Object.fromEntries(ASKED.map((name) => [name, model.get(name)]));
   const view = createView({ model, el, name: "prediction", label: asked.question, traits: TRAITS, draw });
-  view.root.classList.toggle("vt-awaiting", (model.get("guess") ?? null) === null);
+  const curtain = addCurtain(view.root);
   element(view.root, "p", "vt-question").textContent = asked.question;
+  const waiting = element(view.root, "p", "vt-waiting");
   const controls = addControls(element(view.root, "div", "vt-answers"), asked, submit, () => say(""));
   const status = element(view.root, "div", "", { role: "status" });
   const place = element(view.root, "div", "vt-revealed");
-  let [problem, locked, judged, child] = [null, false, false, null];
+  const skip = button(view.root, "Show it without predicting", showUnanswered);
+  skip.classList.add("vt-skip");
+  let [problem, locked, judged, skipped, child] = [null, false, false, false, null];
+
+  function showUnanswered() {
+    skipped = true;
+    view.redraw();
+  }
+
+  /** Hide what follows while it waits for the answer. */
+  function drawCurtain(awaiting, revealed) {
+    view.root.classList.toggle("vt-awaiting", awaiting);
+    if (!awaiting) curtain.open();
+    const { cells, pictures } = awaiting ? curtain.close() : { cells: 0, pictures: 0 };
+    const shown = Object.keys(revealed ?? {}).length;
+    setText(waiting, awaiting ? waitingText(cells, pictures + Math.min(1, shown)) : "");
+    skip.hidden = !cells;
+  }
 
   function say(text) {
     problem?.remove();
@@ -70,8 +89,8 @@ function render({ model, el, host }) {
 
   function draw() {
     const [guess, truth, revealed] = TRAITS.map((name) => model.get(name) ?? null);
+    drawCurtain(guess === null && !skipped, revealed);
     if (guess === null || judged) return; // a view is drawn again whenever its width or its colours change
-    view.root.classList.remove("vt-awaiting");
     if (!locked || truth !== null) controls.lock(guess, truth);
     if (!locked) say("");
     locked = true;
@@ -88,6 +107,7 @@ function render({ model, el, host }) {
 
   return () => {
     child?.close();
+    curtain.remove();
     view.close();
   };
 }

@@ -128,6 +128,8 @@ class TranslationLab {
     const [sentence, languages] = [this.model.get("sentence"), this.model.get("languages")];
     this.root.style.fontSize = `${14 * (this.#inner?.get("text_size") ?? 1)}px`;
     if (this.field.dataset.of !== sentence) {
+      // A word in the prose sets it too; in a notebook Python then translates.
+      if (this.field.dataset.of !== undefined && !this.model.send) this.#submit(sentence);
       this.field.dataset.of = sentence;
       this.field.value = sentence;
       this.#problem = null;

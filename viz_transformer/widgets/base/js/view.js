@@ -1,5 +1,7 @@
 // The frame of every view: its root element, its theme, redraws on change, and its removal.
 
+import { followProse } from "../prose_links.ts";
+import { showNewCell } from "../scroll_into_sight.ts";
 import { textMeasurer, zoomOf } from "./canvas.js";
 import { forwardCellKeys } from "./cell_keys.js";
 import { addChoices } from "./choices.js";
@@ -51,6 +53,10 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
     root.style.fontSize = `${FONT * size}px`;
     draw({ theme, width, size });
     if (onPaper) fitPaper(root, true);
+    if (!drawn) {
+      prose.mark();
+      stops.push(showNewCell(root));
+    }
     root.dataset.vtDrawn = String(++drawn);
   }
 
@@ -80,6 +86,9 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
     redraw(); // before the choice asks for the frame after which it is sent
     choices.set(change);
   }
+
+  const prose = followProse(root, { model, set }, traits);
+  stops.push(prose.close);
 
   for (const trait of traits) {
     model.on(`change:${trait}`, redraw);
