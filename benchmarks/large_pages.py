@@ -29,7 +29,7 @@ WATCH = f"""(async () => {{{HELPERS}
 
 #: Opens the head that is chosen; returns the ms until its weights are drawn.
 OPEN_HEAD = f"""async () => {{{HELPERS}
-    const heads = document.querySelector('.vt-heads canvas');
+    const heads = document.querySelector('.vt-all-heads canvas');
     const press = (key) => heads.dispatchEvent(new KeyboardEvent('keydown', {{key, bubbles: true}}));
     press('ArrowDown');
     press('ArrowRight');
@@ -37,8 +37,8 @@ OPEN_HEAD = f"""async () => {{{HELPERS}
     const start = performance.now();
     press('Enter');
     const root = document.querySelector('.vt-explorer');
-    const isOpen = () => root.dataset.layout !== 'wall'
-        && !root.querySelector('.vt-sentence').textContent.startsWith('Loading');
+    const isOpen = () => root.querySelector('.vt-place').dataset.mode !== 'wall'
+        && root.querySelector('.vt-headline').textContent !== 'This head is on its way';
     let end = await endOfFrame();
     while (!isOpen()) end = await endOfFrame();
     return end - start;

@@ -122,7 +122,7 @@ _NUMBERS_AND_LINES = """({ data, chosen }) => {
   return chosen.map((each) => {
     const worked = computeHead(layer, each);
     return [
-      named((name) => Array.from(worked[name].values, plain)),
+      named((name) => Array.from(worked.matrices[name].values, plain)),
       named((name) => codeLine(layer, worked, each, name)),
     ];
   });
@@ -133,10 +133,10 @@ def in_javascript(
     steps: AttentionSteps, chosen: list[dict[str, Any]]
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """What the page computes of a layer from the bytes that it is sent, and the lines that it shows."""
-    folder = "widgets/attention_stepper"
+    folder = "widgets/base/head"
     imports = {
-        "unpackSteps, computeHead": f"{folder}/attention_math.js",
-        "codeLine": f"{folder}/step_code.js",
+        "unpackSteps, computeHead": f"{folder}/arithmetic.ts",
+        "codeLine": f"{folder}/step_code.ts",
     }
     return answers_in_node(imports, _NUMBERS_AND_LINES, {"data": layer_payload(steps), "chosen": chosen})
 
@@ -300,7 +300,15 @@ def test_the_first_choices_and_the_layers_that_a_page_carries(view: AttentionSte
     assert (view.key, view.column, view.live) == (None, None, True)
     assert view.steps.query_tokens[view.query] == "negro"
     assert view.places == [[kind, layer] for kind in KINDS for layer in (0, 1)]
-    assert vt.attention_stepper(translator, TEXT).kind == "cross"
+    first = vt.attention_stepper(translator, TEXT)
+    seen = first.steps.key_tokens[int(first.worked().weights.argmax())]
+    assert (first.kind, first.layer, first.steps.query_tokens[first.query], seen) == (
+        "cross",
+        1,
+        "gato",
+        "cat",
+    )
+    assert first.worked().weights.max() > 0.99
     questions = view.questions()
     assert len(questions) == 5
     assert {"text": TEXT, "kind": "cross", "layer": 0} in questions
@@ -317,7 +325,7 @@ def test_the_switches_of_interventions_are_those_of_the_view(translator) -> None
     view = vt.attention_stepper(translator, TEXT, kind="encoder", interventions=changed)
     assert (view.scale, view.temperature) == (False, 2.0)
     theirs = translator.trace(TEXT, interventions=changed).encoder_attention
-    assert np.allclose(view.worked().weights, theirs[0, 0, 1], atol=1e-5)
+    assert np.allclose(view.worked().weights, theirs[view.layer, view.head, view.query], atol=1e-5)
 
 
 def test_another_sentence_or_layer_is_set_in_a_cell_or_the_page(view: AttentionStepper, translator) -> None:

@@ -143,13 +143,14 @@ def test_another_sentence_flows_and_a_box_without_numbers_is_refused() -> None:
 def test_the_page_answers_as_the_kernel_does(kind: str) -> None:
     model, text = loaded(kind)
     requests = [{"sentence": each} for each in (text, "dragón", "")]
+    requests += [{"sentence": text, "kind": each, "layer": 0} for each in model.config.attention_layers]
     assert_both_sides_agree(architecture(model, text), requests)
 
 
 def test_the_page_counts_steps_as_python_does() -> None:
     view = architecture(load_translator(), SENTENCE)
     found = answers_in_node(
-        {"stepsOf, rowsAt": "widgets/architecture/steps.js"},
+        {"stepsOf, rowsAt": "widgets/architecture/steps.ts"},
         """({ boxes, nTarget, nSource, at }) => {
             const steps = stepsOf(boxes, nTarget);
             return { steps, rows: at.map((step) => Object.fromEntries(rowsAt(steps, step, nSource))) };

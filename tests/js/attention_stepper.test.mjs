@@ -3,20 +3,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as math from "../../viz_transformer/widgets/attention_stepper/attention_math.js";
-import * as derivation from "../../viz_transformer/widgets/attention_stepper/derivation.js";
-import * as large from "../../viz_transformer/widgets/attention_stepper/large_matrix.js";
-import * as layouts from "../../viz_transformer/widgets/attention_stepper/layout.js";
-import { marksOf, roleAt } from "../../viz_transformer/widgets/attention_stepper/matrix_panel.js";
-import * as told from "../../viz_transformer/widgets/attention_stepper/narration.js";
-import { sixDigits } from "../../viz_transformer/widgets/attention_stepper/readout.js";
-import { codeLine } from "../../viz_transformer/widgets/attention_stepper/step_code.js";
-import { placeInPicture } from "../../viz_transformer/widgets/attention_stepper/step_tabs.js";
-import { fitChoice } from "../../viz_transformer/widgets/attention_stepper/view.js";
+import * as math from "../../viz_transformer/widgets/base/head/arithmetic.ts";
+import * as derivation from "../../viz_transformer/widgets/base/head/derivation.ts";
+import * as plans from "../../viz_transformer/widgets/base/head/plan.ts";
+import { heightOf, placesOf } from "../../viz_transformer/widgets/base/head/room.ts";
+import * as told from "../../viz_transformer/widgets/base/head/sentences.ts";
+import { codeLine } from "../../viz_transformer/widgets/base/head/step_code.ts";
 import { assertTable, floats, withoutMarks } from "./helpers.mjs";
 
 const ALL = ["x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result"];
-const PLAIN = { head: 0, query: 1, key: null, column: null, scale: true, mask: true, temperature: 1 };
+const PLAIN = {
+  step: 0,
+  head: 0,
+  query: 1,
+  key: null,
+  column: null,
+  scale: true,
+  mask: true,
+  temperature: 1,
+};
 const text = (parts) => parts.map(([, each]) => each).join("");
 const at = (name, row, col) => ({ name, row, col });
 
@@ -50,7 +55,7 @@ function hand(changes = {}) {
 test("a fully masked row gives zeros, and its lines say so", () => {
   const chosen = { ...PLAIN, query: 2 };
   const worked = math.computeHead(hand(), chosen);
-  assert.deepEqual([...worked.weights.values], [0, 0, 0]);
+  assert.deepEqual([...worked.matrices.weights.values], [0, 0, 0]);
   assert.equal(codeLine(hand(), worked, chosen, "weights"), "weights = e");
   assert.equal(codeLine(hand(), worked, chosen, "exponentials"), "e = np.zeros(len(k))");
   assert.match(told.sentenceOf(hand(), worked, chosen, "masked"), /may attend to no word/);
@@ -111,11 +116,12 @@ test("every number names the row and the column that it is made of", () => {
     ["concat", 0, 1, [at("heads", 0, 1)]],
     ["w_q", 0, 1, []],
   ]);
-  const marks = marksOf(layer, at("scores", 0, 2), "k_t");
-  assert.deepEqual([roleAt(marks, 0, 2), roleAt(marks, 1, 2), roleAt(marks, 0, 1)], ["b", "b", null]);
-  assert.equal(roleAt(marksOf(layer, at("scores", 0, 2), "scores"), 0, 2), "is");
-  assert.deepEqual(placeInPicture(layer, at("k_t", null, 2), "k"), { row: 2, col: null });
-  assert.equal(placeInPicture(layer, at("w_k", null, 2), "k"), null);
+  const marks = plans.marksOf(layer, at("scores", 0, 2), "k_t");
+  assert.deepEqual(
+    [plans.roleAt(marks, 0, 2), plans.roleAt(marks, 1, 2), plans.roleAt(marks, 0, 1)],
+    ["b", "b", null],
+  );
+  assert.equal(plans.roleAt(plans.marksOf(layer, at("scores", 0, 2), "scores"), 0, 2), "is");
 });
 
 test("a place in the code is that of the number", () => {
@@ -132,28 +138,29 @@ test("a place in the code is that of the number", () => {
     codeLine(layer, math.computeHead(layer, PLAIN), { ...PLAIN, ...change }, name);
   assert.equal(line("w_q", {}), null);
   assert.equal(line("scaled", { scale: false, temperature: 2 }), "scaled = scores / 2");
-  assert.deepEqual([sixDigits(1 / 3), sixDigits(-Infinity)], ["0.333333", "-inf"]);
+  assert.deepEqual([derivation.sixDigits(1 / 3), derivation.sixDigits(-Infinity)], ["0.333333", "-inf"]);
 });
 
 test("every step shows what it multiplies, and follows the same word and number", () => {
   const [layer, worked] = [hand(), math.computeHead(hand(), PLAIN)];
-  const followed = (change, step) => layouts.followedCell(layer, worked, { ...PLAIN, ...change }, step, 0);
+  const followed = (change, step) => plans.followedCell(layer, worked, { ...PLAIN, ...change }, step, 0);
   for (const step of ALL) {
-    const plan = layouts.planOf(layer, step);
-    for (const name of plan.rows ?? [plan.a, plan.b, plan.c]) assert.ok(worked[name], `${step}: ${name}`);
+    const plan = plans.planOf(layer, step);
+    for (const name of plan.rows ?? [plan.a, plan.b, plan.c])
+      assert.ok(worked.matrices[name], `${step}: ${name}`);
     const cell = followed({ key: 2, column: 1 }, step);
-    assert.equal(cell.name, layouts.resultOf(layer, step));
-    assert.ok(Number.isFinite(worked[cell.name].at(cell.row, cell.col)) || step === "masked");
+    assert.equal(cell.name, plans.planOf(layer, step).c);
+    assert.ok(Number.isFinite(worked.matrices[cell.name].at(cell.row, cell.col)) || step === "masked");
     assert.equal(derivation.stepOf(layer, cell.name), step);
     assert.equal(typeof told.meaningOf(layer, PLAIN, cell), "string");
     assert.doesNotMatch(text(derivation.formulaOf(layer, worked, PLAIN, cell)), /undefined/);
   }
   assert.deepEqual(followed({ key: 2, column: 1 }, "k"), at("k", 2, 1));
   assert.deepEqual(followed({ column: 9 }, "q"), at("q", 0, 0));
-  assert.deepEqual(layouts.traitsFollowing(layer, at("k_t", 1, 2)), { key: 2, column: 1 });
-  assert.deepEqual(layouts.traitsFollowing(layer, at("all", 2, 1)), { query: 2, column: 1 });
-  assert.deepEqual(layouts.traitsFollowing(layer, at("concat", 0, 1)), { head: 0, column: 1 });
-  assert.deepEqual([layouts.planOf(layer, "k").bias, layouts.planOf(layer, "q").bias], ["b_k", null]);
+  assert.deepEqual(plans.traitsFollowing(layer, at("k_t", 1, 2)), { key: 2, column: 1 });
+  assert.deepEqual(plans.traitsFollowing(layer, at("all", 2, 1)), { query: 2, column: 1 });
+  assert.deepEqual(plans.traitsFollowing(layer, at("concat", 0, 1)), { head: 0, column: 1 });
+  assert.deepEqual([plans.planOf(layer, "k").bias, plans.planOf(layer, "q").bias], ["b_k", null]);
 });
 
 test("sentences are true of the numbers", () => {
@@ -175,25 +182,49 @@ test("sentences are true of the numbers", () => {
 });
 
 test("choices that no longer fit are moved inside", () => {
-  const fitted = fitChoice(hand(), { ...PLAIN, step: 99, head: 7, query: 9, key: 3 });
+  const fitted = math.fitChoice(hand(), { ...PLAIN, step: 99, head: 7, query: 9, key: 3 });
   assert.deepEqual([fitted.step, fitted.head, fitted.query, fitted.key], [10, 0, 2, null]);
 });
 
-test("colours run from the most negative to the most positive, and −∞ has none", () => {
-  const ramp = Uint32Array.from({ length: 256 }, (_, i) => i);
-  const matrix = math.matrixOf(1, 4, [-2, 0, 2, -Infinity]);
-  assert.equal(large.limitOf(matrix), 2);
-  assert.deepEqual([...large.pixelsOf(matrix, "signed", 2, { signedRamp: ramp })], [0, 128, 255, 0]);
+test("what a step shows fills its room, side by side and one below the other", () => {
+  const measure = (word) => 0.6 * word.length;
+  for (const [width, height] of [
+    [944, 450],
+    [358, 400],
+    [2200, 900],
+  ])
+    for (const step of ALL) {
+      const chosen = PLAIN;
+      const snapshot = { layer: hand(), worked: math.computeHead(hand(), chosen), chosen, step, cell: null };
+      const places = placesOf(snapshot, { width, height, unit: 16, measure });
+      const where = `${step} in ${width} × ${height}`;
+      assert.ok(heightOf(places) <= height + 1, where);
+      for (const { left, top, cols, cell, rows, row, names } of places) {
+        assert.ok(left - names >= -1 && left + cols * cell <= width + 1, where);
+        for (const other of places) {
+          if (other.left === left && other.top > top) assert.ok(top + rows * row <= other.top, where);
+          if (other.top === top && other.left > left) assert.ok(left + cols * cell <= other.left, where);
+        }
+      }
+      const least = heightOf(placesOf(snapshot, { width, height: 0, unit: 16, measure }));
+      assert.ok(least < 400, where);
+    }
 });
 
-test("a point is on the number that is drawn there", () => {
-  const size = { rows: 4, cols: 6, cellWidth: 9.5, rowHeight: 2.5, names: 60, headed: true };
-  const layout = large.sheetLayout(size);
-  for (let cell = 0; cell < 24; cell++) {
-    const [row, col] = [Math.floor(cell / 6), cell % 6];
-    const [x, y] = [layout.left + (col + 0.5) * 9.5, layout.top + (row + 0.5) * 2.5];
-    assert.deepEqual(large.sheetCellAt(layout, x, y), { row, col });
-  }
-  assert.equal(large.sheetCellAt(layout, 3, layout.top + 1), null);
-  assert.equal(large.sheetCellAt(layout, layout.left + 1, 3), null);
+test("headlines are true of the numbers", () => {
+  const layer = hand();
+  const says = (step, change) => {
+    const chosen = { ...PLAIN, ...change };
+    const worked = math.computeHead(layer, chosen);
+    return told
+      .headlineOf({ layer, worked, chosen, step, cell: null })
+      .map(([each]) => each)
+      .join("");
+  };
+  assertTable(says, [
+    ["scores", {}, "b scores b highest: 25.50"],
+    ["masked", {}, "b may look at 2 of 3 words"],
+    ["weights", {}, "b looks at b: >\u00a099%"],
+    ["weights", { query: 2 }, "c may look at no word"],
+  ]);
 });

@@ -13,10 +13,18 @@ import * as displayed from "../../viz_transformer/widgets/explorer/displayed_hea
 import { labelHeads } from "../../viz_transformer/widgets/explorer/head_labels.js";
 import * as linked from "../../viz_transformer/widgets/explorer/linked_columns.js";
 import { differenceLimit, measureTraces } from "../../viz_transformer/widgets/explorer/measured_trace.js";
-import { headInWords, marksInWords, notes } from "../../viz_transformer/widgets/explorer/narration.js";
+import {
+  activeInWords,
+  headInWords,
+  notes,
+  plainText,
+} from "../../viz_transformer/widgets/explorer/sentences.ts";
 import { twoDecimals } from "../../viz_transformer/widgets/explorer/measures.js";
-import * as columns from "../../viz_transformer/widgets/explorer/token_columns.js";
-import * as told from "../../viz_transformer/widgets/explorer/readout.js";
+import { createMemo } from "../../viz_transformer/widgets/explorer/caches.js";
+import { scaled } from "../../viz_transformer/widgets/explorer/colour_scale.ts";
+import * as columns from "../../viz_transformer/widgets/explorer/columns.ts";
+import { csvOf } from "../../viz_transformer/widgets/explorer/saving.ts";
+import * as told from "../../viz_transformer/widgets/explorer/readout.ts";
 import * as selection from "../../viz_transformer/widgets/explorer/selection.js";
 import { assertNear, assertTable, floats, withoutMarks } from "./helpers.mjs";
 
@@ -50,24 +58,26 @@ const CROSS_WEIGHTS = [0.75, 0.25, 0, 0.0625, 0.03125, 0.90625];
 const cross = pictureOf("cross", ["el", "gato"], ["the", "black", "cat"], CROSS_WEIGHTS, {
   reads: ["<sos>", "el"],
 });
-const describe = (...given) => withoutMarks(told.describe(.../** @type {[any, any, any]} */ (given)));
+const said = (shown, query, key) => withoutMarks(plainText(activeInWords(shown, { query, key })));
 
 test("a cell is told with both words, its rank, a sentence, its row's sum and its place", () => {
-  const { sentence, ...rest } = told.readout(cross, { query: 1, key: 2 });
-  assert.equal(withoutMarks(sentence), "Having read “el”, it writes “gato” and attends to “cat”.");
-  assert.deepEqual(rest, {
-    pairs: [{ from: "gato", to: "cat", weight: 0.90625, masked: false, rank: 1, of: 3 }],
+  assert.equal(said(cross, 1, 2), "Writing gato, this head looks at cat: 91%");
+  assert.deepEqual(told.readout(cross, { query: 1, key: 2 }), {
+    pairs: [{ query: 1, key: 2, weight: 0.90625, masked: false, rank: 1, of: 3 }],
     detail: "trace.cross_attention[0, 0, 1, 2] = 0.90625",
     sum: "Its row sums to 1.00.",
   });
-  assert.deepEqual(told.readout(cross, NONE), { pairs: [], sentence: told.HINT, detail: "", sum: "" });
+  assert.deepEqual(told.readout(cross, NONE), { pairs: [], detail: "", sum: "" });
+  assert.equal(activeInWords(cross, NONE), null);
 });
 
 test("a query is told with its strongest keys, a key with its strongest queries", () => {
   const pairs = (place) =>
     told
       .readout(cross, place)
-      .pairs.map(({ from, to, weight, rank }) => `${from}>${to} ${weight} ${rank}`)
+      .pairs.map(
+        ({ query, key, weight, rank }) => `${cross.queries[query]}>${cross.keys[key]} ${weight} ${rank}`,
+      )
       .join(", ");
   assert.equal(pairs({ query: 0, key: null }), "el>the 0.75 1, el>black 0.25 2, el>cat 0 3");
   assert.equal(told.readout(cross, { query: 0, key: null }).detail, "trace.cross_attention[0, 0, 0, :]");
@@ -80,27 +90,57 @@ test("a rank counts what may be looked at, and equals share the better rank", ()
   assert.deepEqual(told.rankOf(equal, 0, 1), { rank: 1, of: 2 });
   assert.deepEqual(told.rankOf(equal, 1, 0), { rank: 3, of: 3 });
   assert.deepEqual(told.rankOf(equal, 1, 2), { rank: 1, of: 3 });
-  const strongest = (count) => told.strongestThree(count, (index) => [3, -9, 4, 9, 1][index]).join();
+  const strongest = (count) => told.strongest(count, 3, (index) => [3, -9, 4, 9, 1][index]).join();
   assert.deepEqual([strongest(5), strongest(2)], ["1,3,2", "1,0"]);
 });
 
-test("the sentence does not call a weak weight looking, nor what the mask closes", () => {
-  assert.match(describe(cross, 1, 1), /hardly attends to/);
-  const encoder = pictureOf("encoder", ["a", "b"], ["a", "b"], [0.5, 0.5, 1, 0]);
-  assert.equal(describe(encoder, 0, 1), "Reading “a”, it attends to “b”.");
+test("the headline does not call a weak weight looking, nor what the mask closes", () => {
   const masked = Uint8Array.from([0, 1, 0, 0]);
+  const encoder = pictureOf("encoder", ["a", "b"], ["a", "b"], [0.4, 0.35, 1, 0]);
+  const several = { ...encoder, aggregate: "mean", heads: Array.of([0, 0], [0, 1]) };
   const decoder = pictureOf("decoder", ["el", "gato"], ["<sos>", "el"], [1, 0, 0.5, 0], { masked });
-  assert.match(describe(decoder, 0, 1), /may not attend to “el”: it comes later/);
-  assert.match(describe(decoder, 1, 1), /hardly attends to/);
   const padded = pictureOf("encoder", ["a", "<pad>"], ["a", "<pad>"], [1, 0, 1, 0], { masked });
-  assert.match(describe(padded, 0, 1), /may not attend to “<pad>”: the mask closes it/);
+  assertTable(said, [
+    [cross, 1, 1, "Writing gato, this head hardly looks at black: 3.1%"],
+    [cross, 0, null, "Writing el, this head looks at the: 75%"],
+    [cross, null, 2, "cat gets most from gato: 91%"],
+    [encoder, 0, null, "Reading a, this head looks most at a: 40%"],
+    [several, 0, 1, "Reading a, these 2 heads look at b: 35%"],
+    [{ ...encoder, aggregate: "rollout" }, 1, null, "Reading b, its vector is made of a: 100%"],
+    [decoder, 0, 1, "el may not attend to el: it comes later"],
+    [padded, 0, 1, "a may not attend to <pad>: the mask closes it"],
+  ]);
+});
+
+test("before a query is chosen, the one with the strongest weight on another word is shown", () => {
+  const special = { queries: [true, false, false], keys: [true, false, false] };
+  const weights = [0, 1, 0, 0.9, 0.1, 0, 0, 0.3, 0.7];
+  const picture = pictureOf("encoder", ["[CLS]", "a", "b"], ["[CLS]", "a", "b"], weights);
+  const marked = { ...picture, entry: { ...picture.entry, special } };
+  assert.equal(told.restingQuery(marked), 2); // neither the mark's row, nor its column, nor a word itself
+  assert.equal(told.restingQuery(picture), 0);
+  assert.equal(told.restingQuery({ ...picture, weights: null }), null);
+});
+
+test("colours stand on each row's own scale, or on a logarithmic one, and the numbers stay", () => {
+  const picture = { ...pictureOf("encoder", ["a", "b"], ["a", "b"], [0.5, 0.25, 0.01, 0.001]), name: "one" };
+  const coloursOf = (scale, least = 0) => Array.from(scaled(picture, scale, least, createMemo()).weights);
+  assert.deepEqual(coloursOf("linear"), Array.from(picture.weights));
+  assert.deepEqual(coloursOf("row").slice(0, 2), [1, 0.5]);
+  assertNear(coloursOf("row")[3], 0.1, 1e-6);
+  assertNear(coloursOf("log")[2], 1 / 3, 1e-6);
+  assertNear(coloursOf("log")[3], 0, 1e-6);
+  assert.deepEqual(coloursOf("row", 0.3), [1, 0, 0, 0]);
+  const quotes = { ...picture, keys: ['say "a"', "b"] };
+  assert.equal(csvOf({ shown: quotes }).split("\r\n")[0], '"","say ""a""","b"');
+  assert.match(csvOf({ shown: quotes }), /\r\n"a",0\.5,0\.25\r\n/);
 });
 
 test("a difference is told as more or less, with its sign", () => {
   const change = pictureOf("encoder", ["a"], ["a", "b", "c"], [0.3, -0.3, 0.001], { signed: true });
-  assert.match(describe(change, 0, 0), /attends to “a” more than before/);
-  assert.match(describe(change, 0, 1), /less than before/);
-  assert.match(describe(change, 0, 2), /as much as before/);
+  assert.equal(said(change, 0, 0), "Reading a, it attends to a more than before: +0.30");
+  assert.match(said(change, 0, 1), /less than before/);
+  assert.match(said(change, 0, 2), /as much as before/);
   const { pairs, sum, detail } = told.readout(change, { query: 0, key: 1 });
   assert.equal(pairs[0].rank, 1);
   assert.match(sum, /size of change.*sum to 0\.00/);
@@ -117,17 +157,17 @@ test("a weight that is not normalised is told as a number, and as no change", ()
   const entry = { kind: "encoder", signed: true, unnormalised: true, least: -3, dtype: "float32", heads: 1 };
   const picture = pictureOf(...given, { signed: true, entry, limit: 3 });
   assertTable(
-    (key) => describe(picture, 0, key),
+    (key) => said(picture, 0, key),
     [
-      [0, "Reading “a”, it gives “a” the weight +2.50."],
-      [1, "Reading “a”, it gives “b” the weight −3.00."],
+      [0, "Reading a, it gives a the weight +2.50"],
+      [1, "Reading a, it gives b the weight −3.00"],
     ],
   );
   const { pairs, sum, detail } = told.readout(picture, { query: 0, key: null });
-  assert.deepEqual([pairs[0].to, pairs[0].weight], ["b", -3]);
+  assert.deepEqual([pairs[0].key, pairs[0].weight], [1, -3]);
   assert.equal(sum, "Ranked by size. The weights in its row sum to −0.50.");
   assert.equal(detail, "trace.encoder_attention[0, 0, 0, :]");
-  assert.match(told.readout(picture, { query: null, key: 1 }).sentence, /^Given most by/);
+  assert.equal(said(picture, null, 1), "b is given most by a: −3.00");
   const quiet = { threshold: 0.5, mergeWords: false, hideSpecial: false, lines: [] };
   const notesOf = (least) => notes({ ...picture, entry: { ...entry, least } }, quiet);
   const left = "Weights below 0.50 of the scale are not drawn.";
@@ -306,7 +346,7 @@ test("heads are sorted by entropy and by label, and moved over as they then stan
   assert.deepEqual(grid.sortedHeads({ ...entry, entropies: null }, "entropy")[0], [0, 0]);
 });
 
-test("a head's label is told with its evidence, and its letter is explained once", () => {
+test("a head's label is told with its evidence", () => {
   const labels = [[{ ...PREVIOUS, sentence: "It puts 0.90 there." }, null]];
   const entry = { kind: "encoder", heads: 2, entropies: Float32Array.from([0.25, 0.5]), labels };
   const first = headInWords(entry, { layer: 0, head: 0 });
@@ -314,11 +354,6 @@ test("a head's label is told with its evidence, and its letter is explained once
   assert.match(headInWords(entry, { layer: 0, head: 1 }), /no clear pattern/);
   const unlabelled = { kind: "cross", heads: 1, labels: null };
   assert.equal(headInWords(unlabelled, { layer: 0, head: 0 }), "Head 0·0 of cross-attention");
-  const encoder = { labels: Array.of([PREVIOUS, null], [BROAD, PREVIOUS]) };
-  const entries = /** @type {any} */ (new Map(Object.entries({ encoder, cross: unlabelled })));
-  assert.equal(marksInWords(entries), "B broad · P previous token");
-  entries.delete("encoder");
-  assert.equal(marksInWords(entries), "");
 });
 
 const listed = (lines) =>
@@ -453,17 +488,46 @@ test("a search marks the words that hold it, and goes through them", () => {
   assert.equal(selection.nextFound(nowhere, NONE), null);
 });
 
-test("of a long text only what is in view is drawn, and every line that crosses it", () => {
-  const layout = columns.columnsLayout({ counts: [100, 50], width: 380, maxHeight: 400 });
+test("of a long text only what is in view is drawn, and every arc that crosses it", () => {
+  const layout = columns.columnsLayout([100, 50], [40, 40], { width: 380, height: 400 });
   assert.deepEqual([layout.shown, layout.height], [400, 100 * layout.pitch]);
   const top = 40 * layout.pitch;
-  const end = 40 + 400 / layout.pitch;
+  const end = Math.ceil(40 + 400 / layout.pitch);
   assert.deepEqual(columns.tokensInView(layout, top, 100), [40, end]);
-  assert.deepEqual(columns.tokensInView(layout, top + 1, 100), [40, end + 1]); // halves of words count
+  assert.equal(columns.tokensInView(layout, top + 1, 100)[0], 40); // halves of words count
   assert.deepEqual(columns.tokensInView(layout, 90 * layout.pitch, 50), [50, 50]);
-  const crossing = (from, to) => columns.lineInView(layout, top, from, to);
+  const crossing = (left, right) => columns.arcInView(layout, top, { at: 0, left, right, value: 1 });
   assert.ok(crossing(0, 99)); // neither end is in view, its middle is
   assert.deepEqual([crossing(40, 10), crossing(39, 10), crossing(end, 99)], [true, false, false]);
+  assert.equal(columns.scrollTo(layout, top, 41), top);
+  assert.ok(columns.scrollTo(layout, top, 99) > top);
+});
+
+test("columns span the stage, a word is found in its box and an arc under its curve", () => {
+  for (const [width, height] of [
+    [260, 300],
+    [700, 430],
+    [1900, 900],
+  ]) {
+    const layout = columns.columnsLayout([6, 6, 6, 5], [60, 90, 70, 50], { width, height });
+    const right = layout.xs.at(-1) + layout.widths.at(-1);
+    assert.ok(right <= width + 4 && right >= 0.75 * width, `${width}: ${right}`);
+    assert.ok(layout.height <= height && layout.box <= layout.pitch);
+    layout.xs.forEach((x, at) => {
+      if (at) assert.ok(x >= layout.xs[at - 1] + layout.widths[at - 1] + 15, `${width}: columns touch`);
+      const middle = x + layout.widths[at] / 2;
+      assert.deepEqual(columns.tokenAt(layout, middle, 3.5 * layout.pitch), { column: at, index: 3 });
+    });
+    const arcs = [
+      { at: 1, left: 0, right: 4, value: 0.4 },
+      { at: 1, left: 4, right: 0, value: 0.9 },
+    ];
+    const middle = columns.pointOf(columns.curveOf(layout, arcs[0]), 0.5);
+    assert.equal(columns.arcAt(layout, arcs, ...middle).value, 0.9); // where two cross, the stronger one
+    const near = columns.pointOf(columns.curveOf(layout, arcs[0]), 0.2);
+    assert.equal(columns.arcAt(layout, arcs, near[0], near[1] + 4).value, 0.4);
+    assert.equal(columns.arcAt(layout, arcs, near[0], near[1] + 60), null);
+  }
 });
 
 test("a head that always attends to the token itself has that label, from enough rows", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { LABELS, labelColour } from "../../viz_transformer/widgets/base/js/colour.js";
-import { headInWords } from "../../viz_transformer/widgets/explorer/narration.js";
+import { headInWords } from "../../viz_transformer/widgets/explorer/sentences.ts";
 import { shownInWords } from "../../viz_transformer/widgets/explorer/selection.js";
 import * as wall from "../../viz_transformer/widgets/explorer/wall_heads.js";
 import {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { drawMatrix, labelsOf, matrixLayout } from "../../viz_transformer/widgets/base/js/heatmap.js";
-import { wordsRead } from "../../viz_transformer/widgets/explorer/readout.js";
+import { wordsRead } from "../../viz_transformer/widgets/explorer/readout.ts";
 
 const THEME = {
   scale: 1,

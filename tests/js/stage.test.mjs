@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { percent } from "../../viz_transformer/widgets/base/percent.ts";
 import { tween } from "../../viz_transformer/widgets/base/motion.ts";
 import { HEAD, layOut } from "../../viz_transformer/widgets/softmax_lab/lanes.ts";
-import { named, percent } from "../../viz_transformer/widgets/softmax_lab/sentences.ts";
+import { named } from "../../viz_transformer/widgets/softmax_lab/sentences.ts";
 import { assertNear, assertTable } from "./helpers.mjs";
 
 test("columns stand side by side, or where they would not fit one below the other, and end inside the picture", () => {
@@ -51,10 +52,10 @@ test("numbers move to a new target from where they are, and are there at once wh
 test("shares are whole percents, finer where they are small", () => {
   assertTable(percent, [
     [1, "100%"],
-    [0.9996, "> 99%"],
+    [0.9996, ">\u00a099%"],
     [0.8392, "84%"],
     [0.042, "4.2%"],
-    [0.0004, "< 0.1%"],
+    [0.0004, "<\u00a00.1%"],
     [0, "0%"],
   ]);
   assert.deepEqual([named("black"), named("x".repeat(30))], ["black", `${"x".repeat(23)}…`]);

@@ -28,7 +28,10 @@ def numbers(cells: Locator) -> list[float]:
 
 
 def type_text(root: Locator, text: str) -> None:
-    """Write into the first field of a view, and press Enter."""
+    """Write into the first field of a view, which a pencil may show, and press Enter."""
+    pencil = root.get_by_role("button", name="Another sentence")
+    if pencil.count() and pencil.get_attribute("aria-expanded") == "false":
+        pencil.click()
     field = root.get_by_role("textbox").first
     field.fill(text)
     field.press("Enter")

@@ -20,6 +20,7 @@ class Explorer:
         self.heads = self.root.locator(".vt-heads canvas")
         self.matrix = self.root.locator(".vt-head canvas")
         self.words = self.root.locator(".vt-words canvas")
+        self.stage = self.root.locator(".vt-place canvas")
 
     def wait_until_drawn(self) -> None:
         expect(self.root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
@@ -31,7 +32,7 @@ class Explorer:
             const {data} = canvas.getContext('2d').getImageData(0, 0, width, height);
             return new Set(new Uint32Array(data.buffer)).size;
         }"""
-        parts = {"heads": self.heads, "matrix": self.matrix, "words": self.words}
+        parts = {"heads": self.heads, "stage": self.stage}
         self.root.scroll_into_view_if_needed()
         for canvas in parts.values():  # a view out of sight has given its pixels back
             expect(canvas).not_to_have_js_property("width", 0)

@@ -63,7 +63,9 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     contexts: dict[BrowserContext, list[str]] = {}
 
     def open_page(viewport: dict[str, int] = LAPTOP, scheme: str = "light") -> Page:
-        context = browser.new_context(viewport=viewport, color_scheme=scheme, service_workers="block")
+        context = browser.new_context(
+            viewport=viewport, color_scheme=scheme, service_workers="block", reduced_motion="reduce"
+        )
         contexts[context] = guard(context)
         page = context.new_page()
         page.set_default_timeout(TIMEOUT_S * 1000)

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import viz_transformer as vt
+from tests.support.on_screen import type_text
 from tests.support.ui_explorer import Explorer
 from tests.support.ui_jupyterlab import next_frames
 from tests.support.ui_pages import drawn
@@ -22,7 +23,7 @@ SENTENCE = "the white cow does not sleep"
 
 def ask_translation(lab: Locator, translator: Translator) -> None:
     """Translate a sentence, and read its first weight of the head that is shown."""
-    _type(lab, SENTENCE)
+    type_text(lab, SENTENCE)
     expect(lab.locator(".vt-translated")).to_have_text(translator.translate(SENTENCE).text)
     trace, explorer = translator.trace(SENTENCE), Explorer(lab)
     shown = re.fullmatch(r"(\w+).* · layer (\d) · head (\d)", explorer.title.inner_text())
@@ -37,20 +38,20 @@ def ask_translation(lab: Locator, translator: Translator) -> None:
 
 def ask_architecture(lab: Locator, translator: Translator) -> None:
     """Send a sentence through, and read the words that come out at the end."""
-    _type(lab, SENTENCE)
+    type_text(lab, SENTENCE)
     words = lab.locator('[data-key="decoder.output"] .vt-word')
     expect(words).to_have_text([*translator.translate(SENTENCE).tokens, "<eos>"])
 
 
 def ask_stepper(lab: Locator, translator: Translator) -> None:
     """Work through another head of another sentence, up to its weights."""
-    _type(lab, SENTENCE)
-    expect(lab.get_by_role("option", name=re.compile("vaca|cow"))).to_be_visible()
+    type_text(lab, SENTENCE)
+    expect(lab.locator(".vt-chip").get_by_text(re.compile("vaca|cow")).first).to_be_visible()
     lab.get_by_role("combobox", name="attention").select_option("encoder 0")
-    expect(lab.get_by_role("option", name="cow")).to_be_visible()
+    expect(lab.get_by_role("button", name="cow").first).to_be_visible()
     lab.get_by_role("combobox", name="head", exact=True).select_option("2")
-    lab.get_by_role("option", name="cow").click()
-    lab.get_by_role("tab", name="softmax").click()
+    lab.locator(".vt-chip.vt-of-query").get_by_text("cow").click()
+    lab.locator(".vt-step").get_by_text("softmax").click()
     weights = translator.trace(SENTENCE).encoder_attention[0, 2, 2]
     expect(lab.locator("[data-matrix=weights] td")).to_have_count(len(weights))
     assert _numbers(lab.locator("[data-matrix=weights] td")) == pytest.approx(weights, abs=0.00501)
@@ -58,7 +59,7 @@ def ask_stepper(lab: Locator, translator: Translator) -> None:
 
 def ask_head_lab(lab: Locator, translator: Translator) -> None:
     """Switch off a head while another sentence is translated."""
-    _type(lab, SENTENCE)
+    type_text(lab, SENTENCE)
     target = translator.translate(SENTENCE).tokens
     expect(lab.locator(".vt-translation").first).to_have_text(" ".join(target))
     lab.get_by_role("button", name=re.compile("^encoder layer 1 head 1, ")).click()
@@ -75,7 +76,7 @@ def ask_head_lab(lab: Locator, translator: Translator) -> None:
 def ask_beam_stepper(lab: Locator, translator: Translator) -> None:
     """Search with a wide beam; then draw a text at a high temperature."""
     lab.get_by_role("combobox", name="method").select_option("beam")
-    _type(lab, SENTENCE)
+    type_text(lab, SENTENCE)
     drawn(lab)
     lab.get_by_role("slider", name="beam width").fill("7")
     lab.get_by_role("slider", name="length penalty").fill("1.3")
@@ -126,7 +127,7 @@ def ask_position_lab(lab: Locator, translator: Translator) -> None:
 
 def ask_block_lab(lab: Locator, translator: Translator) -> None:
     """Change a word of another sentence in the first block."""
-    _type(lab, SENTENCE)
+    type_text(lab, SENTENCE)
     lab.get_by_role("option", name="cow").click()
     lab.get_by_label("in", exact=True).select_option("block 0")
     drawn(lab)
@@ -145,12 +146,6 @@ QUESTIONS: dict[str, Callable[[Locator, Translator], None]] = {
     "position_lab": ask_position_lab,
     "translation_lab": ask_translation,
 }
-
-
-def _type(lab: Locator, text: str) -> None:
-    field = lab.get_by_role("textbox").first
-    field.fill(text)
-    field.press("Enter")
 
 
 def _number(text: str) -> float:

@@ -38,7 +38,7 @@ def keep_picture(page: Page, name: str) -> None:
 def guarded_lab(server: LabServer, browser: Browser, **options: str) -> Iterator[LabPage]:
     """Open JupyterLab in a browser context of its own, held to this machine, and reset it after."""
     ARTIFACTS.mkdir(exist_ok=True)
-    context = browser.new_context(viewport=LAPTOP, **options)
+    context = browser.new_context(viewport=LAPTOP, reduced_motion="reduce", **options)
     asked = guard(context)
     yield LabPage(context.new_page(), server, ARTIFACTS)
     context.close()

@@ -55,7 +55,7 @@ LONG = "the wolf did not cross the park because it was too slow"
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
     """Return a page held to this machine, in which one view after the other is opened."""
-    context = browser.new_context(service_workers="block")
+    context = browser.new_context(service_workers="block", reduced_motion="reduce")
     asked = guard(context)
     page = context.new_page()
     page.set_default_timeout(TIMEOUT_S * 1000)

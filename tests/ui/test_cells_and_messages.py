@@ -67,6 +67,7 @@ def test_a_request_to_a_model_waits_for_the_cell(lab: LabPage) -> None:
         root.get_by_label("head", exact=True).select_option(str(head))
         lab.wait_for_value("view.head", head)
     start_cell(lab, 1)
+    root.get_by_role("button", name="Another sentence").click()
     field = root.get_by_label("Sentence", exact=True)
     for text in ("the dog runs", "the white cow does not sleep"):
         field.fill(text)

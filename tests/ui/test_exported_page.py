@@ -119,7 +119,7 @@ def test_views_of_several_classes_are_alive_under_a_policy_in_the_header(
     views = [
         explore(make_trace(), layer=1),
         Square(answer=square, traits={"n": 1}),
-        explore(hostile_trace(), query=0),
+        explore(hostile_trace(), query=0, picture="matrix"),
     ]
     path = export_html(views, tmp_path / "page.html", title=title)
     policy = "; ".join(" ".join([name, *sources]) for name, sources in policy_of(path).items())
@@ -134,9 +134,10 @@ def test_views_of_several_classes_are_alive_under_a_policy_in_the_header(
             ["Cross-attention · layer 1 · head 1", "Cross-attention · layer 0 · head 0"]
         )
         page.get_by_role("button", name="What am I looking at?").first.click()
-        expect(page.locator(".vt-about p").first).to_be_visible()
+        expect(page.locator(".vt-help").first).to_be_visible()
+        page.keyboard.press("Escape")
         page.locator(".vt-head canvas").last.press("ArrowRight")
-        expect(page.locator(".vt-pairs").last).to_contain_text(f"{HOSTILE[0]} to {HOSTILE[1]}: ")
+        expect(page.locator(".vt-pair").last).to_contain_text(f"{HOSTILE[0]} to {HOSTILE[1]}: ")
         assert page.title() == title
         expect(page.locator("h1")).to_have_text(title)
         assert page.evaluate("window.pwned") is None
@@ -211,9 +212,9 @@ def test_where_a_views_script_is_not_allowed_to_run_a_message_is_shown(page: Pag
 
 def test_the_parts_of_an_explorer_do_not_overlap(page: Page, tmp_path: Path) -> None:
     words = tuple(f"word{i}" for i in range(64))
-    trace = make_trace(words, words, words, n_layers=6, n_heads=8)
+    trace = make_trace(words, words, words, n_layers=4, n_heads=8)
     root = open_view(page, tmp_path, explore(trace, query=1, key=2))
-    parts = (".vt-heads canvas", ".vt-head canvas", ".vt-readout", ".vt-words")
+    parts = (".vt-heads canvas", ".vt-place canvas", ".vt-told", ".vt-header")
     for window in (LAPTOP, SMALL, {"width": 480, "height": 720}):
         page.set_viewport_size(window)
         next_frames(root)
@@ -230,8 +231,8 @@ def test_the_parts_of_an_explorer_do_not_overlap(page: Page, tmp_path: Path) -> 
 
 def test_a_page_that_turns_dark_draws_its_canvases_anew(page: Page, tmp_path: Path) -> None:
     root = open_view(page, tmp_path, explore(make_trace()))
-    light = picture(root.locator(".vt-head canvas"))
+    light = picture(root.locator(".vt-place canvas"))
     page.emulate_media(color_scheme="dark")
     expect(root).to_have_attribute("data-theme", "dark")
     next_frames(root)
-    assert picture(root.locator(".vt-head canvas")) != light
+    assert picture(root.locator(".vt-place canvas")) != light

@@ -92,7 +92,7 @@ def test_a_view_is_linked_to_the_kernel_and_shift_enter_moves_on_from_it(opened:
     runs_cell(opened, "explorer", "Control+Enter", then="explorer")
 
     shown = output(opened, "stepper")
-    following = shown.get_by_role("button", name="Next →")
+    following = shown.get_by_role("button", name="Forward")
     while following.is_enabled():
         following.click()
         shown.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")

@@ -45,13 +45,13 @@ def page_pixels(page: Page, view: AttentionExplorer, folder: Path, *, apart: int
     page.emulate_media(color_scheme="light")
     page.goto(vt.export_html(view, folder / "patches.html").as_uri())
     page.locator(".vt-caption").get_by_text("From").wait_for()
-    shape, values = page.locator(".vt-picture canvas").evaluate(
+    shape, values = page.locator(".vt-patches canvas").evaluate(
         """(canvas) => [
           [canvas.height, canvas.width],
           [...canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data],
         ]"""
     )
-    grid = np.reshape(np.array(values, dtype=np.uint8), (*shape, 4))[:, 26 * bool(apart) :, :3]
+    grid = np.reshape(np.array(values, dtype=np.uint8), (*shape, 4))[:, 30 * bool(apart) :, :3]
     tall, wide = grid.shape[0] / 2, grid.shape[1] / 3
     corners = [(int((r + 0.3) * tall), int((c + 0.3) * wide)) for r, c in PLACES]
     return np.stack([grid[y : y + 16, x : x + 16].reshape(-1, 3) for y, x in corners])
@@ -164,10 +164,10 @@ def test_each_patch_and_token_apart_is_pinned_by_clicks_and_keys_also_where_it_i
         trace = vt.capture(weights, source_tokens=tokens, words=(None, 0, 0, 0, 1, 1, 1))
         view = vt.explore(trace, grid=(2, 3, 1), **options)
         page.goto(vt.export_html(view, tmp_path / "patches.html").as_uri())
-        canvas, caption = page.locator(".vt-picture canvas"), page.locator(".vt-caption")
+        canvas, caption = page.locator(".vt-patches canvas"), page.locator(".vt-caption")
         box = canvas.bounding_box()
         assert box is not None
-        wide, tall = (box["width"] - 26) / 3, box["height"] / 2
+        wide, tall = (box["width"] - 30) / 3, box["height"] / 2
         for act, x, y, who in (
             (canvas.click, 26 + 1.5 * wide, 1.5 * tall, "patch in row 1, column 1"),
             (None, 0, 0, "patch in row 1, column 2"),
@@ -254,7 +254,7 @@ def test_the_keys_of_a_pinned_query_have_their_weights_beside_them_and_touch_non
     ):
         trace = vt.capture(weights, source_tokens=tokens, normalised=name == "shares")
         page.set_viewport_size({"width": width, "height": 768})
-        page.goto(vt.export_html(vt.explore(trace, query=3), tmp_path / "keys.html").as_uri())
+        page.goto(vt.export_html(vt.explore(trace, query=3, picture="lines"), tmp_path / "keys.html").as_uri())
         page.locator(".vt-pair").first.wait_for()
         boxes = page.locator(".vt-words canvas").evaluate("(canvas) => canvas.written")
         assert len(boxes) == 21, name  # queries, keys and weights

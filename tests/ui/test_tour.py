@@ -100,7 +100,7 @@ def test_the_steps_of_a_live_view_are_answered_without_it(page: Page, tmp_path: 
     root = open_tour(page, tmp_path, tour(EVERY_VIEW["stepper"](), steps))
     root.locator(".vt-tour-panel").press("End")
     expect(root.locator(".vt-title")).to_contain_text("Encoder")
-    expect(root.locator(".vt-looking")).to_contain_text("cow")
+    expect(root.locator(".vt-chips")).to_contain_text("cow")
     expect(root).not_to_contain_text("needs the running notebook")
 
 
@@ -145,7 +145,7 @@ def test_a_presented_view_fits_a_projector_grows_and_answers_the_pointer(
         page = new_page(viewport=window, scheme=scheme)
         root = open_tour(page, tmp_path, tour(explore(make_trace()), steps))
         expect(root).to_have_attribute("data-theme", scheme)
-        matrix = root.locator(".vt-head canvas")
+        matrix = root.locator(".vt-place canvas")
         before = matrix.bounding_box()
         root.get_by_role("button", name="Present").click()
         expect(page.locator(":fullscreen")).to_have_count(1)

@@ -9,12 +9,14 @@ import torch
 from torch import Tensor
 
 from viz_transformer.labs.architecture_boxes import boxes_of, has_position_box, parts_of
+from viz_transformer.labs.attention_stepper import attention_steps
 from viz_transformer.labs.page_engine import give_engine
 from viz_transformer.labs.suited import text_for
 from viz_transformer.model import EncoderOnly
 from viz_transformer.model.positional import embedding_scale
 from viz_transformer.text_model import TextModel
 from viz_transformer.widgets.architecture.view import Architecture
+from viz_transformer.widgets.attention_stepper.payload import layer_payload
 
 _TEXTS = {
     "translate": "the black cat sleeps",
@@ -44,12 +46,14 @@ def architecture(
     """
     text = text_for(model, text, _TEXTS, "a picture of its architecture")
     config = model.config
+    kinds = config.attention_layers
     view = Architecture(
         lambda request: architecture_reply(model, request),
         text,
         boxes=[box._asdict() for box in boxes_of(model)],
         parts=parts_of(config),
         sizes={"d_model": config.d_model, "n_heads": config.n_heads, "n_words": config.output_vocab_size},
+        kinds=tuple(kinds),
         step=step,
     )
     return give_engine(view, "architecture", model, engine)
@@ -63,9 +67,12 @@ def architecture_reply(model: TextModel, request: dict[str, Any]) -> dict[str, A
         ``source`` and ``target``, the tokens that each stack reads, and ``written``, those that the
         last one writes (None where there is none); by the keys of boxes, ``vectors`` float32
         [position, d_model] and ``weights`` float32 [head, query, key], as bytes; and ``likeliest``,
-        for each position of the last stack the tokens with the highest probabilities.
+        for each position of the last stack the tokens with the highest probabilities. Of a request that names
+        a kind and a layer, what the attention stepper reads of that layer.
     """
     text = request["sentence"]
+    if "kind" in request:
+        return layer_payload(attention_steps(model, text, kind=request["kind"], layer=request["layer"]), text)
     trace = model.trace(text) if model.task == "fill" else model.judge(text, model.answer(text))[0]
     walk = _Walk(model)
     memory = walk.encoder(trace.source_tokens) if trace.source_tokens else None

@@ -14,8 +14,10 @@ from viz_transformer.model.attention_hooks import AttentionInputs, watched
 from viz_transformer.model.interventions import UNCHANGED, Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import KINDS, AttentionSteps, ForwardTrace
+from viz_transformer.vocabulary.tokeniser import EOS, PAD, SOS
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 
+_CLEAR = 0.9  # of a weight: then one key is seen to be chosen
 _TASKS = ("translate", "continue", "fill")
 
 
@@ -64,8 +66,8 @@ def attention_stepper(
     text: str,
     *,
     kind: str | None = None,
-    layer: int = 0,
-    head: int = 0,
+    layer: int | None = None,
+    head: int | None = None,
     query: int | str | None = None,
     step: int | str = 0,
     interventions: Interventions | None = None,
@@ -85,7 +87,8 @@ def attention_stepper(
         layer: index of the layer, from 0.
         head: index of the head, from 0.
         query: the query token (for a decoder, the word being written), or its position; None
-            takes the second, or the only one.
+            takes the second, or the only one. Where neither layer, head nor query is given, the view
+            opens where a word of the last layer attends clearly to another one.
         step: the step that the view opens at, such as ``"weights"``, or its index.
         interventions: what to switch off or replace in the whole model, for every sentence. The
             view's own switches change the head that it shows, and that alone.
@@ -101,17 +104,21 @@ def attention_stepper(
 
     check_suits(model, _TASKS, "an attention stepper")
     layers = model.config.attention_layers
-    steps = source(text, kind or list(layers)[-1], layer)
+    kind = kind or list(layers)[-1]
+    changes = UNCHANGED if interventions is None else interventions
+    if layer is None and head is None and query is None and kind in layers and not changes.heads:
+        layer = layers[kind] - 1
+        head, query = _clearest(model.trace(text, interventions=interventions), kind, layer)
+    steps = source(text, kind, layer or 0)
     second = min(1, len(steps.query_tokens) - 1)
     place = second if query is None else word_index(steps.query_tokens, query)
-    changes = UNCHANGED if interventions is None else interventions
     view = AttentionStepper(
         steps,
         text=text,
         source=source,
         places=[(each, index) for each, n_layers in layers.items() for index in range(n_layers)],
         traits={
-            "head": head,
+            "head": head or 0,
             "query": place,
             "step": _step_index(steps, step),
             "scale": steps.scale and changes.scale,
@@ -120,6 +127,27 @@ def attention_stepper(
     )
     context = {"interventions": plain_interventions(changes)}
     return give_engine(view, "attention_stepper", model, engine, context)
+
+
+def _clearest(trace: ForwardTrace, kind: str, layer: int) -> tuple[int, int]:
+    """Return the head and the query of a layer in which a word attends most clearly to another one.
+
+    It is the first query, but for the one at the beginning, that gives nearly all of its weight to another
+    position than its own; or where none does, the one that gives most.
+    """
+    attention = trace.attention(kind)  # [layer, head, query, key]
+    assert attention is not None  # its layers were counted
+    weights = attention[layer].copy()  # [head, query, key]
+    n_queries, n_keys = weights.shape[1:]
+    marks = (PAD, SOS, EOS)
+    weights[:, np.isin(trace.query_tokens(kind), marks)] = 0
+    weights[:, :, np.isin(trace.key_tokens(kind), marks)] = 0
+    weights[:, np.arange(min(n_queries, n_keys)), np.arange(min(n_queries, n_keys))] = 0
+    most = weights.max(-1)  # [head, query]
+    most[:, : min(1, n_queries - 1)] = 0
+    clear = np.flatnonzero(most.max(0) > _CLEAR)
+    query = int(clear[0]) if len(clear) else int(most.max(0).argmax())
+    return int(most[:, query].argmax()), query
 
 
 def thinking_machines(*, step: int | str = 0) -> AttentionStepper:

@@ -63,7 +63,7 @@ class TranslationLab(TranslationView):
             self._answer_text,
             sentence=sentence,
             translated=self.translation.text,
-            explorer=explore(self.trace),
+            explorer=explore(self.trace, picture="sentence"),
             languages={"source": _capital(source), "target": _capital(target), "tag": language_tag(target)},
         )
         give_engine(self, "translation_lab", translator, engine)

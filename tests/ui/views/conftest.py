@@ -14,7 +14,7 @@ from tests.support.ui_windows import ELSEWHERE_ASKED, LAPTOP
 @pytest.fixture(scope="module")
 def kept_page(browser: Browser) -> Iterator[Page]:
     """Return a page in which nothing may go wrong, and that may ask for nothing elsewhere."""
-    context = browser.new_context(viewport=LAPTOP, service_workers="block")
+    context = browser.new_context(viewport=LAPTOP, service_workers="block", reduced_motion="reduce")
     asked = guard(context)
     page = context.new_page()
     page.set_default_timeout(TIMEOUT_S * 1000)

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.support.ui_explorer import MAKE, Explorer, places
 from tests.support.ui_jupyterlab import LabPage, LabServer
 
-SHOW = "view = vt.explore(trace, wall=False)\nview"
+SHOW = "view = vt.explore(trace, wall=False, picture='matrix')\nview"
 
 #: A model of 12 layers of 12 heads.
 LARGE = """
@@ -78,6 +78,8 @@ def test_choices_reach_the_kernel_and_come_from_it(lab: LabPage) -> None:
         lab.wait_for_value(chosen, ("encoder", layer, head))
     expect(explorer.heads).to_be_focused()  # JupyterLab leaves the keys alone
     assert lab.page.evaluate("panel.content.activeCellIndex") == 1
+    root.get_by_role("button", name="Lines", exact=True).click()
+    lab.wait_for_value("view.picture", "lines")
     word = places(explorer.words)[0]
     for query in (0, None):  # a second click lets go of the word
         explorer.words.click(position=word)
@@ -95,9 +97,10 @@ def test_choices_reach_the_kernel_and_come_from_it(lab: LabPage) -> None:
     root.get_by_role("button", name="Options", exact=True).click()
     root.get_by_role("combobox", name="Show").select_option("max")
     root.get_by_role("combobox", name="Sort heads by").select_option("entropy")
-    root.get_by_role("button", name="Hide special tokens").click()
+    root.get_by_role("checkbox", name="Hide special tokens").click()
     root.get_by_role("searchbox").fill("ga")
-    root.get_by_role("button", name="larger text").click()
+    lab.page.keyboard.press("Escape")
+    root.get_by_role("button", name="Text size").click()
     lab.wait_for_value(
         "(view.aggregate, view.order, view.hide_special, view.search, view.text_size)",
         ("max", "entropy", True, "ga", 1.25),
@@ -106,7 +109,7 @@ def test_choices_reach_the_kernel_and_come_from_it(lab: LabPage) -> None:
     lab.wait_for_value("view.linked", True)
     expect(root.locator(".vt-columns span")).to_have_count(4)  # it is drawn, as wide as it will be
     box = explorer.words.bounding_box()
-    explorer.words.click(position={"x": box["width"] * 0.95, "y": 10})  # a word read before
+    explorer.words.click(position={"x": box["width"] * 0.95, "y": 30})  # a word written before
     lab.wait_for_value("(view.kind, view.query, view.key)", ("decoder", None, 1))
     lab.wait_for_value("(view.linked_heads['cross'], view.selected)", ([1, 1], []))
 
@@ -114,6 +117,7 @@ def test_choices_reach_the_kernel_and_come_from_it(lab: LabPage) -> None:
     expect(explorer.title).to_have_text("Decoder self-attention · mean of 2 heads: 0·0, 1·0")
     lab.run("view.threshold, view.hide_special, view.search = 0.25, False, ''")
     expect(root.locator(".vt-notes")).to_contain_text("Weights below 0.25 are not drawn.")
+    root.get_by_role("button", name="Options", exact=True).click()
     expect(root.get_by_role("searchbox")).to_have_value("")
     lab.run(
         "from dataclasses import replace\n"

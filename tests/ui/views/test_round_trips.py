@@ -125,12 +125,12 @@ def test_the_beam_stepper(show: Show) -> None:
 def test_the_attention_stepper(show: Show) -> None:
     lab, root = show("steps")
     lab.run("steps.step = steps.steps.steps.index('weights')")
-    expect(root).to_have_attribute("data-step", "weights")
+    expect(root.locator(".vt-work")).to_have_attribute("data-step", "weights")
     do(
         root,
         """const menu = root.querySelector('select[aria-label="attention"]');
         set(menu, menu.options[i % 6].value);
-        root.querySelectorAll(".vt-token")[i % 4].click();""",
+        root.querySelectorAll(".vt-chip.vt-of-query")[i % 4].click();""",
     )
     lab.wait_for_value("(steps.kind, steps.layer, steps.query)", ("cross", 1, 1))
     weights = lab.value("[f'{weight:.2f}' for weight in steps.worked().weights]")

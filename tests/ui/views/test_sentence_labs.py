@@ -61,7 +61,7 @@ def test_the_new_words_never_stand_above_the_old_picture(translation: Locator) -
     is_translated(translation, "el perro duerme")
     seen = translation.evaluate(
         """async (lab) => {
-            const parts = ["input", ".vt-translated", ".vt-pairs"];
+            const parts = ["input", ".vt-translated", ".vt-pair"];
             const [field, said, pair] = parts.map((part) => lab.querySelector(part));
             field.value = "the cow runs";
             field.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
@@ -118,7 +118,7 @@ def test_a_trace_is_switched_without_python(kept_page: Page, tmp_path: Path, tra
 
 def architecture(page: Page, folder: Path, translator: Translator, **options: object) -> Locator:
     root = show(page, labs.architecture(translator, SENTENCE, **options), folder, "architecture")
-    expect(root.locator(".vt-box").first).to_be_visible()
+    expect(root.locator(".vt-frame").first).to_be_visible()
     return root
 
 
@@ -130,24 +130,32 @@ def words_in(root: Locator, key: str) -> Locator:
     return box(root, key).locator(".vt-word")
 
 
+def percent(share: float) -> str:
+    """Write a share as the inspector does."""
+    if 0 < share < 0.001:
+        return "<\u00a00.1%"
+    if 0.995 < share < 1:
+        return ">\u00a099%"
+    return f"{100 * share:.1f}%" if 0 < share < 0.1 else f"{100 * share:.0f}%"
+
+
 def test_keys_step_play_choose_a_word_and_open_the_code(
     kept_page: Page, tmp_path: Path, translator: Translator
 ) -> None:
     root = architecture(kept_page, tmp_path, translator, step=3)
-    picture, says = root.get_by_role("application"), root.locator(".vt-says")
+    picture, says = root.locator(".vt-model"), root.locator(".vt-says")
     expect(says).to_contain_text("Step 4 of 91: encoder layer 0, self-attention")
     picture.press("ArrowRight")
     expect(says).to_contain_text("Step 5 of 91: encoder layer 0, Add & Norm")
-    expect(box(root, "encoder.0.self_attention_residual")).to_have_attribute("data-chosen", "")
     picture.press("ArrowDown")
-    expect(root.locator(".vt-card-caption")).to_contain_text("“cat”")
+    expect(root.locator(".vt-sheet")).to_contain_text("The vector of “cat” after this box")
     picture.press("Enter")
     expect(root.locator(".vt-source")).to_contain_text("def merge(")
     picture.press("Escape")
     expect(root.locator(".vt-source")).to_be_hidden()
     picture.press(" ")
     expect(root.get_by_role("button", name="Pause")).to_be_visible()
-    expect(says).to_contain_text(re.compile(r"Step (?:[89]|\d\d) of 91"))
+    expect(says).to_contain_text(re.compile(r"After “[a-z]+” comes"))
     picture.press(" ")
     expect(root.get_by_role("button", name="Play")).to_be_visible()
     picture.press("End")
@@ -155,32 +163,51 @@ def test_keys_step_play_choose_a_word_and_open_the_code(
     expect(words_in(root, "decoder.output")).to_have_text(["el", "gato", "negro", "duerme", "<eos>"])
 
 
+def test_going_deeper_and_back(kept_page: Page, tmp_path: Path, translator: Translator) -> None:
+    """From the whole model to a head, whose numbers are Python's, and by Escape back again."""
+    root = architecture(kept_page, tmp_path, translator)
+    depth = root.locator(".vt-model")
+    root.locator(".vt-chips").get_by_role("button", name="gato").click()
+    box(root, "decoder.1.cross_attention").locator(".vt-outline").dispatch_event("click")
+    expect(depth).to_have_attribute("data-depth", "layer")
+    root.get_by_role("button", name="Open its heads").click()
+    expect(depth).to_have_attribute("data-depth", "block")
+    root.get_by_role("button", name="head 1", exact=True).click()
+    root.get_by_role("button", name="Step inside head 1").click()
+    root.locator(".vt-step").get_by_text("softmax").click()
+    weights = translator.trace(SENTENCE).cross_attention[1, 1, 1]
+    expect(root.locator('[data-matrix="weights"] td')).to_have_text([f"{each:.2f}" for each in weights])
+    for name in ("block", "layer", "model"):
+        kept_page.keyboard.press("Escape")
+        expect(depth).to_have_attribute("data-depth", name)
+
+
 def test_a_box_shows_its_numbers_and_any_sentence_flows(
     kept_page: Page, tmp_path: Path, translator: Translator
 ) -> None:
     root = architecture(kept_page, tmp_path, translator)
-    weights = translator.trace(SENTENCE).cross_attention[1, :, 2]
-    box(root, "decoder.1.cross_attention").click()
-    box(root, "decoder.tokens").get_by_text("gato").click()
-    expect(root.locator(".vt-heads td")).to_have_text([f"{each:.2f}" for each in weights.flatten()])
+    weights = translator.trace(SENTENCE).cross_attention[1, 1, 2]
+    box(root, "decoder.1.cross_attention").locator(".vt-outline").dispatch_event("click")
+    root.locator('[data-stack="decoder"] > .vt-word').get_by_text("gato", exact=True).click()
     head = root.get_by_role("button", name="head 1")
     head.click()
     expect(head).to_have_attribute("aria-pressed", "true")
-    root.locator(".vt-folded", has_text="layer 0").first.click()
-    expect(box(root, "encoder.0.feed_forward")).to_be_visible()
-    link = root.get_by_role("link", name="Lesson 2: Tokens to vectors")
+    expect(root.locator(".vt-bar-share")).to_have_text([percent(float(each)) for each in weights])
+    kept_page.keyboard.press("Escape")
+    picture, link = root.locator(".vt-model"), root.get_by_role("link", name="Lesson 2: Tokens to vectors")
     expect(link).to_have_count(0)
-    box(root, "encoder.embedding").click()
+    picture.press("Home")
+    picture.press("ArrowRight")
     expect(link).to_have_attribute("href", "02_tokens_to_vectors.html")
 
     text = "the dog does not sleep"
     type_text(root, text)
-    expect(words_in(root, "encoder.tokens")).to_have_count(6)
+    expect(root.locator('[data-stack="encoder"] > .vt-word')).to_have_count(6)
     written = [*translator.translate(text).tokens, "<eos>"]
     expect(words_in(root, "decoder.output")).to_have_text(written)
     type_text(root, "the dragon")
     expect(root.get_by_role("alert")).to_contain_text("dragon")
-    expect(words_in(root, "encoder.tokens")).to_have_count(6)
+    expect(root.locator('[data-stack="encoder"] > .vt-word')).to_have_count(6)
 
 
 # --- The block lab --------------------------------------------------------------------------------

@@ -3,11 +3,13 @@
 import { keysValuesOf, multiHeadAttention } from "../attention.js";
 import { probabilities, topIds } from "../decoding/distribution.js";
 import { embed } from "../embedding.js";
+import { UserError } from "../errors.js";
 import { attentionChanges, checkedInterventions } from "../interventions.js";
 import { branch, feedForward, merge } from "../layers.js";
 import { sourceMask, targetMask } from "../masks.js";
 import { layerNorm, linear, makeMatrix } from "../matrix.js";
 import { rowOf } from "../text_model_base.js";
+import { answerAttentionStepper } from "./attention_stepper.js";
 import { bytesOf } from "./bytes.js";
 
 const LIKELIEST = 5;
@@ -19,11 +21,30 @@ const SUBLAYERS = {
 
 /** @typedef {import("../matrix.js").Matrix} Matrix */
 
+/** The scores of some models are no products of queries and keys. */
+function refuseOtherScores({ positional, scoring }, kind) {
+  if (positional === "rotary" && kind !== "cross")
+    throw new UserError(
+      "this layer turns its queries and keys by their positions (rotary), a step that " +
+        "this view does not show; give a model with sinusoidal, learned or no positions",
+    );
+  if (scoring === "additive")
+    throw new UserError(
+      "this layer compares queries and keys by a small network (additive scoring), not by " +
+        "dot products; give a model with scoring='scaled_dot' or 'dot'",
+    );
+}
+
 /**
  * @param {Record<string, any>} models one, under the name ""
- * @param {{ sentence: string }} request
+ * @param {{ sentence: string, kind?: string, layer?: number }} request with a kind, for the numbers of a layer
  */
-export function answerArchitecture({ "": textModel }, { sentence }) {
+export function answerArchitecture(models, { sentence, kind, layer }) {
+  const textModel = models[""];
+  if (kind) {
+    refuseOtherScores(textModel.model.config, kind);
+    return answerAttentionStepper(models, { text: sentence, kind, layer }, { interventions: {} });
+  }
   const trace =
     textModel.task === "fill"
       ? textModel.trace(sentence)

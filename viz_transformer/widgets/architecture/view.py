@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.architecture.steps import Step, n_rows, steps_of
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.requests import TEXT, Schema
+from viz_transformer.widgets.base.requests import TEXT, Schema, one_of, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: From the whole model to one head.
+DEPTHS = ("model", "layer", "block", "head")
 _ABOUT = (
-    "Each row is a word, and it flows from left to right through every part of the model. A strip is "
-    "the word's vector after a part: brown below 0, green above. Lines show which words it attends to. "
-    "Press Space to play, and the arrow keys to go step by step or to another word; choose a box to see "
-    "its formula, its numbers and its code."
+    "Each lane is a word, and it flows from left to right through every part of the model. A strip is "
+    "the word's vector after a part: brown below 0, green above. Arcs show which words it attends to. "
+    "Click a layer to go into it, then one of its attentions and heads; Escape comes back. Space plays, and "
+    "the arrow keys go step by step or to another word."
 )
 
 
@@ -49,12 +51,14 @@ class Architecture(View):
         row: index of the word whose numbers are shown; None is the newest.
         head: index of the attention head whose lines are drawn; None is the mean of all.
         opened: whether the code of the box is shown.
-        pace: steps a second while it plays, 0.5 to 8.
+        depth: how near the picture is: ``"model"``, ``"layer"``, ``"block"`` (the heads of an attention)
+            or ``"head"``, where the numbers are worked out.
+        pace: how fast it plays, 0.5 to 8.
         text_size: size of all text; 1 is the usual, 2 suits a projector.
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     boxes: Any = traitlets.List(help="key, part, stack, layer and parameters of each").tag(
         sync=True, content=True
@@ -66,8 +70,9 @@ class Architecture(View):
     box = traitlets.Unicode(help="key of the box that is explained").tag(sync=True)
     row = Index(None, allow_none=True, help="word whose numbers are shown").tag(sync=True)
     head = Index(None, allow_none=True, help="head whose lines are drawn; None: the mean").tag(sync=True)
+    depth = traitlets.Unicode("model", help="how near the picture is").tag(sync=True)
     opened = traitlets.Bool(False, help="whether the box's code is shown").tag(sync=True)
-    pace = traitlets.Float(2.0, help="steps a second while it plays").tag(sync=True)
+    pace = traitlets.Float(2.0, help="how fast it plays").tag(sync=True)
     text_size = TextSize()
 
     def __init__(
@@ -78,6 +83,7 @@ class Architecture(View):
         boxes: Sequence[Mapping[str, Any]],
         parts: Mapping[str, Mapping[str, Any]],
         sizes: Mapping[str, int],
+        kinds: Sequence[str] = (),
         step: int = 0,
     ) -> None:
         """Make a view of the model that `answer` runs.
@@ -89,6 +95,8 @@ class Architecture(View):
             boxes: the model's, in the order of the flow.
             parts: what each kind of box is.
             sizes: ``d_model``, ``n_heads`` and ``n_words``, the size of the vocabulary.
+            kinds: those of attention of which `answer` gives a layer's numbers, asked for with
+                ``{"sentence": str, "kind": str, "layer": int}``.
             step: the first step; -1 is the last.
 
         Raises:
@@ -105,6 +113,7 @@ class Architecture(View):
             "sizes": dict(sizes),
             "sentence": sentence,
         }
+        self._kinds = kinds
         super().__init__(answer=answer, traits=traits)
         self.box = steps[step].box
         self.step = step
@@ -116,6 +125,8 @@ class Architecture(View):
             UserError: if the sentence cannot be read.
         """
         reply = super().answer(request)
+        if "kind" in request:
+            return reply
         tokens = {name: reply[name] and sendable(reply[name]) for name in ("source", "target", "written")}
         likeliest = reply["likeliest"] and [
             [[*sendable([token]), share] for token, share in each] for each in reply["likeliest"]
@@ -124,7 +135,8 @@ class Architecture(View):
 
     def requests(self) -> tuple[Schema, ...]:
         """Return what the page may ask."""
-        return ({"sentence": TEXT},)
+        layer: Schema = {"sentence": TEXT, "kind": one_of(self._kinds), "layer": whole(0, 1_000)}
+        return ({"sentence": TEXT}, layer)
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the one request that this state needs."""
@@ -309,6 +321,12 @@ class Architecture(View):
         reply = self._read(self.sentence)
         check_index("row", proposal["value"], max(_length(reply, "source"), _length(reply, "target")),
                     owner="the sentence has")  # fmt: skip
+        return proposal["value"]
+
+    @traitlets.validate("depth")
+    def _check_depth(self, proposal: dict[str, Any]) -> str:
+        if proposal["value"] not in DEPTHS:
+            raise SelectionError(f"depth={proposal['value']!r}; choose one of {', '.join(DEPTHS)}")
         return proposal["value"]
 
     @traitlets.validate("pace")

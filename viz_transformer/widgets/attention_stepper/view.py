@@ -12,7 +12,7 @@ from viz_transformer.trace import AttentionSteps, ComputedHead, compute_head
 from viz_transformer.widgets.attention_stepper.payload import check_steps, layer_payload
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import TEXT, Schema, one_of, optional, whole
-from viz_transformer.widgets.base.traits import Index, SelectionError, check_index
+from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import View
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class AttentionStepper(View):
         text: the sentence.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
         layer: index of the layer.
+        text_size: size of all text; 1 is the usual, 2 suits a projector.
 
     `text`, `kind` and `layer` can be set where a live model stands behind the view. `scale`,
     `mask` and `temperature` change this head alone: the vectors x stay as the model made them.
@@ -61,7 +62,7 @@ class AttentionStepper(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     data = traitlets.Dict(help="one layer as the page reads it; see `layer_payload`").tag(
         sync=True, content=True
@@ -80,6 +81,7 @@ class AttentionStepper(View):
     text = traitlets.Unicode(help="the sentence").tag(sync=True)
     kind = traitlets.Unicode(help="encoder, decoder or cross").tag(sync=True)
     layer = Index(0, help="layer, counted from 0").tag(sync=True)
+    text_size = TextSize()
 
     def __init__(
         self,

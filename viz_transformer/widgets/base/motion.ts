@@ -42,6 +42,19 @@ export function tween(isReduced: () => boolean = prefersReducedMotion): Tween {
   };
 }
 
+/** Something that runs once from 0 to 1 and is then over, as dots that flow along an arc. */
+export function pulse(ms = 600, isReduced: () => boolean = prefersReducedMotion) {
+  let begun = Number.NEGATIVE_INFINITY;
+  const share = (now = performance.now()) => Math.min(1, (now - begun) / ms);
+  return {
+    start(now = performance.now()): void {
+      if (!isReduced()) begun = now;
+    },
+    share,
+    isMoving: (now = performance.now()) => share(now) < 1,
+  };
+}
+
 function prefersReducedMotion(): boolean {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }

@@ -6,21 +6,31 @@ import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { nextTextSize } from "./js/text_size.js";
 
+// Pixels of a view that has its inspector as a sheet from below.
+const [NARROW, NARROW_WITH_TIMELINE] = [900, 1100];
+
 interface StageProps {
   /** The sentence, as chips. */
   header: ComponentChildren;
   heads?: ComponentChildren;
+  /** Whether they stand beside a narrow stage too: a strip above it has no room for many layers. */
+  headsBeside?: boolean;
   /** A sentence computed from what is shown; it says what is, and never why. */
   headline: ComponentChildren;
   /** One line more. */
   line?: ComponentChildren;
   /** What is set at the stage's top. */
   controls?: ComponentChildren;
+  /** Where in the whole this is, one line above the headline: a breadcrumb, a map. */
+  trail?: ComponentChildren;
   inspector?: ComponentChildren;
   timeline?: ComponentChildren;
   /** The picture. */
   children: ComponentChildren;
   about: string;
+  /** What can be set besides, behind the button ⋯. */
+  options?: ComponentChildren;
+  width: number;
   height: number;
   textSize: number;
   setTextSize: (size: number) => void;
@@ -30,12 +40,15 @@ interface StageProps {
 export function Stage(props: StageProps) {
   const zones = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState(false);
+  const isNarrow = props.width < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
   return (
     <div
       class="vt-zones"
       ref={zones}
       style={{ "--vt-height": `${props.height}px`, "--vt-text-size": String(props.textSize) }}
       data-sheet={open ? "open" : "closed"}
+      data-inspector={isNarrow ? "sheet" : "side"}
+      data-heads={props.headsBeside ? "beside" : "strip"}
     >
       <header class="vt-header">
         <div class="vt-chips">{props.header}</div>
@@ -44,6 +57,7 @@ export function Stage(props: StageProps) {
       {props.heads && <nav class="vt-heads">{props.heads}</nav>}
       <div class="vt-stage">
         <div class="vt-told">
+          {props.trail && <div class="vt-trail">{props.trail}</div>}
           <p class="vt-headline" aria-live="polite">
             {props.headline}
           </p>
@@ -70,9 +84,10 @@ export function Stage(props: StageProps) {
   );
 }
 
-/** Help, text size and presenting, at the header's right end. */
-function Menu({ about, textSize, setTextSize, present }: StageProps & { present: () => void }) {
+/** Help, text size, presenting and options, at the header's right end. */
+function Menu({ about, options, textSize, setTextSize, present }: StageProps & { present: () => void }) {
   const help = useRef<HTMLDivElement>(null);
+  const more = useRef<HTMLDivElement>(null);
   const larger = nextTextSize(textSize, 1);
   const next = larger > textSize ? larger : 1; // from the largest back to the usual
   return (
@@ -96,9 +111,24 @@ function Menu({ about, textSize, setTextSize, present }: StageProps & { present:
       <button type="button" class="vt-present" onClick={present}>
         Present
       </button>
+      {options && (
+        <button
+          type="button"
+          aria-label="Options"
+          title="Options"
+          onClick={() => more.current?.togglePopover()}
+        >
+          ⋯
+        </button>
+      )}
       <div class="vt-help" popover="auto" ref={help}>
         {about}
       </div>
+      {options && (
+        <div class="vt-help vt-options" popover="auto" ref={more}>
+          {options}
+        </div>
+      )}
     </div>
   );
 }

@@ -25,6 +25,8 @@ export interface Frame<Traits> {
   width: number;
   height: number;
   about: string;
+  /** For `useKernel`, and for what has a model of its own. */
+  model: Model;
 }
 
 interface Definition<Traits> {
@@ -57,6 +59,7 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
           width,
           height,
           about: model.get("about") ?? "",
+          model,
         };
         renderTree(draw(frame), view.root);
       },

@@ -1,7 +1,6 @@
 // The picture as a table, for those who cannot see it.
 
-import { element } from "../base/js/controls.js";
-import { digitsOf, rankOf } from "./readout.js";
+import { digitsOf, rankOf } from "./readout.ts";
 import { formatWeight, shortNumber, visible } from "../base/js/text.js";
 
 const MOST_CELLS = 400;
@@ -16,7 +15,7 @@ export function tableOf(shown, title, { query, key }) {
   const weight = (row, col) =>
     masked?.[row * cols + col] ? "masked" : formatWeight(weights[row * cols + col], limit, entry?.least);
   const exact = (row, col) =>
-    masked?.[row * cols + col] ? "masked" : shortNumber(digitsOf(weights[row * cols + col], shown), 6);
+    masked?.[row * cols + col] ? "masked" : shortNumber(digitsOf(weights[row * cols + col], entry), 6);
   const rank = (row, col) => (masked?.[row * cols + col] ? "–" : String(rankOf(shown, row, col).rank));
   const count = (size) => Array.from({ length: size }, (_, index) => index);
   if (rows * cols <= MOST_CELLS) {
@@ -62,33 +61,4 @@ export function strongestCells(weights, most) {
     }
   }
   return found.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]));
-}
-
-/** A region for the table, hidden at first: {node, set(table)}. */
-export function addDataTable(parent) {
-  const node = element(parent, "div", "vt-data-table", {
-    tabindex: "0",
-    role: "region",
-    "aria-label": "The picture as a table",
-  });
-  node.hidden = true;
-
-  function set({ caption, heads, rows }) {
-    const table = document.createElement("table");
-    element(table, "caption").textContent = caption;
-    const cell = (line, tag, text, attributes) => {
-      element(element(line, tag, "", attributes), "bdi").textContent = visible(text);
-    };
-    const first = element(element(table, "thead"), "tr");
-    for (const name of heads) cell(first, "th", name, { scope: "col" });
-    const body = element(table, "tbody");
-    for (const [name, ...values] of rows) {
-      const line = element(body, "tr");
-      cell(line, "th", name, { scope: "row" });
-      for (const value of values) cell(line, "td", value, {});
-    }
-    node.replaceChildren(table);
-  }
-
-  return { node, set };
 }

@@ -21,16 +21,16 @@ import { quoted } from "../base/js/text.js";
 export function linkedColumns(kinds) {
   if (!kinds.includes("cross") || kinds.length < 2) return null;
   const columns = [
-    { title: "as the encoder read it", kind: "cross", axis: "key" },
-    { title: "written word", kind: "cross", axis: "query" },
+    { title: "after the encoder", kind: "cross", axis: "key" },
+    { title: "writing", kind: "cross", axis: "query" },
   ];
   const links = [{ kind: "cross", flip: true }];
   if (kinds.includes("encoder")) {
-    columns.unshift({ title: "source word", kind: "encoder", axis: "key" });
+    columns.unshift({ title: "source", kind: "encoder", axis: "key" });
     links.unshift({ kind: "encoder", flip: true });
   }
   if (kinds.includes("decoder")) {
-    columns.push({ title: "word read before", kind: "decoder", axis: "key" });
+    columns.push({ title: "written so far", kind: "decoder", axis: "key" });
     links.push({ kind: "decoder", flip: false });
   }
   return { columns, links };
@@ -65,12 +65,6 @@ export function movePlace(counts, place, arrow) {
   if (column < 0 || column >= counts.length) return null;
   const index = place.index + ({ ArrowUp: -1, ArrowDown: 1 }[arrow] ?? 0);
   return { column, index: Math.max(0, Math.min(counts[column] - 1, index)) };
-}
-
-/** The heading of the linked columns: each kind with its head. */
-export function linkedHeading({ links }, wordsOf) {
-  const words = links.map(({ kind }) => `${kind} ${wordsOf(kind)}`).join(" → ");
-  return words[0].toUpperCase() + words.slice(1);
 }
 
 /**

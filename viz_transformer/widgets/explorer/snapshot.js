@@ -8,10 +8,14 @@ import { canAsk } from "../base/js/kernel.js";
 import { decodeWeights } from "../base/js/weights.js";
 import { linkedColumns, placesOf } from "./linked_columns.js";
 import { patchesOf } from "./patch_picture.js";
-import { pairsOf } from "./sentence_pair.js";
+import { digitsOf, placeOf, readout, restingQuery } from "./readout.ts";
 import { activeCell, fitSelection, foundIn, within } from "./selection.js";
+import { headline, plainText } from "./sentences.ts";
+import { pairsOf } from "./sentence_pair.js";
+import { formatWeight, visible } from "../base/js/text.js";
 
 const [NO_SCORES, NO_IMAGE, NO_KINDS] = [{}, {}, []];
+const MOST_WORDS = 10; // of a sentence in one line
 const MANY_WEIGHTS = 4e6; // of a kind: its heads are measured only where their order needs it
 
 /**
@@ -27,6 +31,7 @@ const MANY_WEIGHTS = 4e6; // of a kind: its heads are measured only where their 
  * @property {boolean} selectsSeveral whether a click adds a head to the selected ones
  * @property {boolean} cameFromWall whether Escape leads from a head back to the wall
  * @property {import("../base/js/heatmap.js").Window} window of the heatmap
+ * @property {boolean} isNarrow whether there is room for three columns of words only
  *
  * @typedef {object} Sources what a snapshot is taken from
  * @property {import("../base/js/kernel.js").Model} model
@@ -45,6 +50,7 @@ export const INITIAL_STATE = {
   selectsSeveral: false,
   cameFromWall: false,
   window: { zoom: 1, row: 0, col: 0 },
+  isNarrow: false,
 };
 
 /**
@@ -59,8 +65,13 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
   const options = readOptions(model, entries);
   const chosen = readSelection(model, entries);
   const heads = new Map(lastHeads).set(chosen.kind, { layer: chosen.layer, head: chosen.head });
-  const plan = linkedColumns(Array.from(entries.keys()));
-  const linked = options.linked ? plan : null;
+  const all = Array.from(entries.keys());
+  // On a phone three columns fit, of which one may not be the chosen kind's.
+  const left = chosen.kind === "decoder" ? "encoder" : "decoder";
+  const plan = linkedColumns(state.isNarrow && all.length > 2 ? all.filter((kind) => kind !== left) : all);
+  const isSentence = options.picture === "sentence" && fitsSentence(entries);
+  // A longer sentence than the picture of it has room for is shown in columns.
+  const linked = options.linked || (options.picture === "sentence" && !isSentence) ? plan : null;
   const chosenOf = (/** @type {string} */ kind) =>
     kind === chosen.kind ? chosen : headOfKind(kind, chosen, heads, options.linkedHeads, entries);
   const pictureOf = (/** @type {string} */ kind) => pictures.show(chosenOf(kind), options);
@@ -70,15 +81,19 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
     flip,
   }));
   const names = columnNames(links);
-  const entry = entries.get(chosen.kind);
+  const entry = /** @type {Entry} */ (entries.get(chosen.kind));
   const pinned = pinnedCell(chosen, shown);
   const active = activeOf(state.hover, pinned, shown, linked, pictureOf);
   const sections = sectionsOf(store, chosen.kind, options, memo);
   const linkNames = links.map((link) => link.shown.name).join();
   const patches = linked ? null : patchesOf(entry, options.grid);
-  return {
+  const lit = litOf(active, shown);
+  const snapshot = {
     options,
     state,
+    /** which picture is on the stage */
+    mode: modeOf(options, linked, patches),
+    canShowSentence: fitsSentence(entries),
     entries,
     lastHeads: heads,
     chosen,
@@ -93,6 +108,8 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
     /** cells {kind, query, key}, in the indices of the pictures */
     pinned,
     active,
+    /** what is active, or before anything is chosen the query that is shown */
+    lit,
     chosenOf,
     pictureOf,
     sections,
@@ -106,11 +123,55 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
     found: memo("found", [linkNames, options.search], () =>
       names.map((each) => foundIn(each, options.search)),
     ),
-    exact: () => exactWeight(store, chosen, shown, entry, pinned, active, linked),
+    /** the lit cell, row or column as it is read, at most so many weights of it */
+    read: (/** @type {number} */ most) => readOf(snapshot, most, () => exactWeight(store, snapshot)),
+    /** what is lit, in short, for screen readers */
+    told: () => toldOf(snapshot),
     problem: store.problem,
     /** Where in the columns a cell's tokens stand, the one that paths start from first. */
     placesFor: (/** @type {Cell & {kind: string}} */ cell) => placesOf(linked, cell.kind, cell),
   };
+  return snapshot;
+}
+
+/** Whether a sentence and its translation stand side by side on the stage: of few words, all kinds at hand. */
+function fitsSentence(entries) {
+  const { rows, cols, limit } = entries.get("cross") ?? {};
+  return entries.has("encoder") && limit === null && Math.max(rows, cols) <= MOST_WORDS;
+}
+
+/** @returns {"wall" | "sentence" | "linked" | "table" | "patches" | "lines" | "matrix"} */
+function modeOf({ wall, picture }, linked, patches) {
+  if (wall) return "wall";
+  if (linked) return "linked";
+  if (picture === "sentence" || picture === "table") return picture;
+  if (picture === "lines") return patches ? "patches" : "lines";
+  return "matrix";
+}
+
+/** What is active; where nothing is, the row of weights that shows most. */
+function litOf(active, shown) {
+  if (active.query !== null || active.key !== null || shown.limit !== null) return active;
+  return { ...active, query: restingQuery(shown), key: null };
+}
+
+function readOf({ lit, active, pinned, pictureOf }, most, exactOf) {
+  const shown = pictureOf(lit.kind);
+  if (!shown.weights) return { pairs: [], detail: "", sum: "" };
+  const read = readout(shown, lit, most);
+  const isPinned = ["kind", "query", "key"].every((name) => active[name] === pinned[name]);
+  const exact = isPinned && exactOf();
+  if (typeof exact !== "number") return read;
+  const place = placeOf(shown, pinned.query, pinned.key);
+  return { ...read, detail: `${place} = ${digitsOf(exact, { dtype: "float32" })}` };
+}
+
+function toldOf(snapshot) {
+  const shown = snapshot.pictureOf(snapshot.active.kind);
+  const [first] = shown.weights ? readout(shown, snapshot.active).pairs : [];
+  if (!first) return plainText(headline(snapshot));
+  const [from, to] = [visible(shown.queries[first.query]), visible(shown.keys[first.key])];
+  return `${from} to ${to}: ${formatWeight(first.weight, shown.limit, shown.entry.least)}`;
 }
 
 /** The traits that say how it is shown. */
@@ -130,6 +191,8 @@ function readOptions(model, entries) {
     search: model.get("search") ?? "",
     linked: Boolean(model.get("linked")),
     wall: Boolean(model.get("wall")),
+    picture: model.get("picture") ?? "matrix",
+    colourScale: model.get("colour_scale") ?? "linear",
     scores: model.get("scores") ?? NO_SCORES,
     grid: model.get("grid") ?? [],
     image: model.get("image") ?? NO_IMAGE,
@@ -218,10 +281,8 @@ function scoresOf(scores, kind) {
 }
 
 /** The pinned weight as exact as Python has it, where the page has half precision; null until it is here. */
-function exactWeight(store, chosen, shown, entry, pinned, active, linked) {
-  const isPinned = ["kind", "query", "key"].every((name) => active[name] === pinned[name]);
-  const isCell = active.query !== null && active.key !== null;
-  if (linked || !isPinned || !isCell || !shown.plain || !shown.weights || entry.dtype !== "float16")
-    return null;
+function exactWeight(store, { chosen, shown, entry, pinned, linked }) {
+  const isCell = pinned.query !== null && pinned.key !== null;
+  if (linked || !isCell || !shown.plain || !shown.weights || entry.dtype !== "float16") return null;
   return store.exactIfHere(chosen.kind, chosen.layer, chosen.head, chosen.query, chosen.key);
 }

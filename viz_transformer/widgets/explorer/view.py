@@ -52,6 +52,12 @@ AGGREGATES = ("head", "mean", "max", "rollout")
 #: A model of more layers, or of more heads a layer, opens with all its heads on one wall.
 _MOST_LAYERS, _MOST_HEADS = 6, 16
 
+#: What stands on the stage where it is neither all heads nor the linked columns.
+PICTURES = ("sentence", "matrix", "lines", "table")
+COLOUR_SCALES = ("linear", "row", "log")
+#: Columns of more words than this have to be scrolled.
+_MOST_LINKED = 16
+
 _INDICES = ("layer", "head", "query", "key")
 
 
@@ -90,7 +96,11 @@ class AttentionExplorer(View):
         layer_filter: on the wall, the first and the last layer that are kept; all if empty.
         least_score: on the wall, the score of `order` from which heads are kept, or None.
         search: part of a token; tokens that hold it are marked.
-        linked: whether all kinds stand on one screen and are pinned together.
+        linked: whether all kinds of attention stand on the stage as columns of words, pinned together.
+        picture: otherwise what stands there: ``"matrix"``, ``"lines"`` between the words (of a vision model
+            its picture), ``"table"``, or of a translation ``"sentence"``: one line above the other.
+        colour_scale: which colours weights have in the matrix: ``"linear"``, from 0 to 1; ``"row"``, as a
+            share of the largest in each row; or ``"log"``, from 0.001 to 1 by their logarithm.
         linked_heads: ``{kind: [layer, head]}``, the heads of the kinds beside `kind` there.
         pair: of two sentences, which attends to which: ``"all"``, ``"AA"``, ``"AB"`` (from the words
             of A to those of B), ``"BA"`` or ``"BB"``. Only these queries and keys are shown.
@@ -111,7 +121,7 @@ class AttentionExplorer(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
     _only_reads = True
 
     data = traitlets.Dict(help="tokens and weights as the page reads them; see `pack`").tag(sync=True)
@@ -141,6 +151,8 @@ class AttentionExplorer(View):
     )
     search = traitlets.Unicode("", help="part of a token, to find and mark").tag(sync=True)
     linked = traitlets.Bool(False, help="all kinds on one screen, pinned together").tag(sync=True)
+    picture = traitlets.Unicode("matrix", help="sentence, matrix, lines or table").tag(sync=True)
+    colour_scale = traitlets.Unicode("linear", help="linear, row or log").tag(sync=True)
     linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
     pair = traitlets.Unicode("all", help="all, AA, AB, BA or BB").tag(sync=True)
     segments: traitlets.List[int] = traitlets.List(help="0 or 1 for each token of a pair").tag(sync=True)
@@ -172,7 +184,9 @@ class AttentionExplorer(View):
         merge_words: bool = False,
         order: str = "layer",
         search: str = "",
-        linked: bool = False,
+        linked: bool | None = None,
+        picture: str | None = None,
+        colour_scale: str = "linear",
         wall: bool | None = None,
         scores: Mapping[str, Any] | None = None,
         pair: str = "all",
@@ -193,8 +207,12 @@ class AttentionExplorer(View):
         patches = checked_grid(trace_view, kind, grid, has_image=image is not None)
         seconds = trace.seconds_per_frame if seconds_per_frame is None else checked_seconds(seconds_per_frame)
         if wall is None:
-            chosen = (layer, head, query, key, selected, aggregate, linked)
-            wall = chosen == (0, 0, None, None, [], "head", False) and _is_large(trace_view)
+            chosen = (layer, head, query, key, selected, aggregate, linked, picture)
+            wall = chosen == (0, 0, None, None, [], "head", None, None) and _is_large(trace_view)
+        if linked is None:
+            linked = picture is None and aggregate == "head" and not selected and _can_link(trace_view)
+        if picture is None:  # of a vision model, what it has seen
+            picture = "lines" if patches else "matrix"
         super().__init__(
             answer=self._reply,
             traits={
@@ -221,6 +239,8 @@ class AttentionExplorer(View):
                 "order": order,
                 "search": search,
                 "linked": linked,
+                "picture": picture,
+                "colour_scale": colour_scale,
                 "wall": wall,
             },
         )
@@ -539,6 +559,11 @@ class AttentionExplorer(View):
         """What heads can be sorted by: weights that are not normalised have no labels and entropies."""
         return (*(ORDERS[:1] if self._trace_view.is_raw else ORDERS), *self.scores)
 
+    @traitlets.validate("picture", "colour_scale")
+    def _check_name(self, proposal: dict[str, Any]) -> str:
+        name = proposal["trait"].name
+        return _one_of(name, {"picture": PICTURES, "colour_scale": COLOUR_SCALES}[name], proposal["value"])
+
     @traitlets.validate("pair")
     def _check_pair(self, proposal: dict[str, Any]) -> str:
         pair = _one_of("pair", PAIRS, proposal["value"])
@@ -626,6 +651,13 @@ def _is_large(trace_view: TraceView) -> bool:
     return any(layers > _MOST_LAYERS or heads > _MOST_HEADS for layers, heads in shapes)
 
 
+def _can_link(trace_view: TraceView) -> bool:
+    """Whether all kinds fit the stage as columns of words, joined by cross-attention."""
+    if "cross" not in trace_view.kinds or len(trace_view.kinds) == 1:
+        return False
+    return trace_view.has_shares and max(trace_view.shape("cross")[2:]) <= _MOST_LINKED
+
+
 def _one_of(name: str, allowed: tuple[str, ...], value: str) -> str:
     if value not in allowed:
         raise SelectionError(f"{name}={value!r}; choose one of {list(allowed)}")
@@ -648,7 +680,9 @@ def explore(
     merge_words: bool = False,
     order: str = "layer",
     search: str = "",
-    linked: bool = False,
+    linked: bool | None = None,
+    picture: str | None = None,
+    colour_scale: str = "linear",
     wall: bool | None = None,
     scores: Mapping[str, Any] | None = None,
     pair: str = "all",
@@ -686,7 +720,12 @@ def explore(
             takes as ``words=``.
         order: sort the small pictures by ``"layer"``, ``"entropy"``, ``"label"`` or one of `scores`.
         search: part of a token; tokens that hold it are marked.
-        linked: show all kinds on one screen, pinned together.
+        linked: show all kinds of attention as columns of words, pinned together; None does so where there
+            is cross-attention of at most 16 words a side, and no other picture is named.
+        picture: otherwise ``"matrix"``, ``"lines"`` (of a vision model its picture), ``"table"``, or of a
+            translation of at most ten words ``"sentence"``; None is the matrix, or the picture of a vision
+            model.
+        colour_scale: colours of weights in the matrix: ``"linear"``, ``"row"`` or ``"log"``.
         wall: fill the view with all heads; None does so where the model has more than 6 layers or 16 heads
             a layer and nothing in it is selected.
         scores: your own numbers, by name: ``{"mine": array}``, an array ``[layer, head]`` of `kind`, or
@@ -731,6 +770,8 @@ def explore(
         order=order,
         search=search,
         linked=linked,
+        picture=picture,
+        colour_scale=colour_scale,
         wall=wall,
         scores=scores,
         pair=pair,

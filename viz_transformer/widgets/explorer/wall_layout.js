@@ -3,7 +3,7 @@
 
 const [ROW_NUMBERS, TITLE] = [26, 42]; // of a kind: for the numbers of rows; for its title and those of columns
 const [BETWEEN_KINDS, BETWEEN_LINES] = [26, 8]; // from one kind to the next, beside it or below
-const [WIDEST_CELL, TALLEST_CELL] = [190, 96]; // a cell
+const [WIDEST_CELL, TALLEST_CELL] = [300, 220]; // a cell
 const LOWEST = 7; // a cell that can still be pointed at
 const READABLE = 14; // a picture that can be told from others
 const EASY = 24; // a picture of this size can be read, whichever way the wall is turned

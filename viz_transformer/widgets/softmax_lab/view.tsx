@@ -5,10 +5,11 @@ import { elide, formatNumber, visible } from "../base/js/text.js";
 import { Knob } from "../base/knob.tsx";
 import { useRef } from "preact/hooks";
 import { tween } from "../base/motion.ts";
+import { percent } from "../base/percent.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { HEAD, type Layout, layOut } from "./lanes.ts";
-import { named, percent, three } from "./sentences.ts";
+import { named, three } from "./sentences.ts";
 import { softmaxSteps } from "./softmax.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
@@ -55,6 +56,7 @@ function draw(frame: Frame<Traits>) {
       }
       inspector={<Inspector {...traits} most={most} />}
       about={frame.about}
+      width={frame.width}
       height={frame.height}
       textSize={textSize}
       setTextSize={(size) => set({ text_size: size })}

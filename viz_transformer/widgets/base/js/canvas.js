@@ -16,7 +16,7 @@ export function fitCanvas(canvas, width, height, scale = 1) {
   // Whole pixels of the screen: else the browser would stretch the picture, and blur its text.
   canvas.style.width = `${deviceWidth / pixelRatio(canvas)}px`;
   canvas.style.height = `${deviceHeight / pixelRatio(canvas)}px`;
-  const context = canvas.getContext("2d");
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   context.direction = "ltr"; // so that "left" and "right" keep their meaning; a token is its own line

@@ -23,6 +23,7 @@ const BETWEEN = 40; // from one section to the next
  * @property {Float32Array} [entropies]
  * @property {{layers: number[], heads: number[]} | null} [numbers] the model's own, where a part was kept
  * @property {Record<string, Float32Array>} [scores] the viewer's own, [layer · head] each
+ * @property {string} [title] in place of the kind's own
  *
  * @typedef {KindHeads & {x: number, y: number, left: number, top: number}} Section
  *
@@ -42,11 +43,12 @@ const BETWEEN = 40; // from one section to the next
  * @param {KindHeads[]} kinds
  * @param {number} width
  * @param {number} maxHeight
+ * @param {number} [narrowest] a section
  * @returns {HeadGridLayout}
  */
-export function headGridLayout(kinds, width, maxHeight) {
+export function headGridLayout(kinds, width, maxHeight, narrowest = SECTION_WIDTH) {
   const [margin, title, numbers, space] = [22, 24, 16, 14];
-  const across = Math.max(1, Math.min(kinds.length, Math.floor(width / SECTION_WIDTH)));
+  const across = Math.max(1, Math.min(kinds.length, Math.floor(width / narrowest)));
   const lines = Array.from({ length: Math.ceil(kinds.length / across) }, (_, i) =>
     kinds.slice(i * across, (i + 1) * across),
   );
@@ -56,7 +58,7 @@ export function headGridLayout(kinds, width, maxHeight) {
   const widest = Math.floor(width / across);
   const fits = Math.max(9, room / deepest.reduce((sum, layers) => sum + layers));
   const pitch = Math.floor(Math.min((widest - margin - 4) / most, fits, across > 1 ? 40 : 58));
-  const slot = Math.min(widest, Math.max(SECTION_WIDTH, margin + most * pitch + BETWEEN));
+  const slot = Math.min(widest, Math.max(narrowest, margin + most * pitch + BETWEEN));
   const gap = pitch > 26 ? 5 : 2;
   const sections = [];
   let y = 0;
@@ -67,8 +69,7 @@ export function headGridLayout(kinds, width, maxHeight) {
     });
     y += title + numbers + deepest[i] * pitch + space;
   });
-  const used =
-    across > 1 ? across * slot : Math.max(margin + most * pitch + 4, Math.min(width, SECTION_WIDTH));
+  const used = across > 1 ? across * slot : Math.max(margin + most * pitch + 4, Math.min(width, narrowest));
   return { sections, margin, pitch, gap, size: pitch - gap, width: used, height: y - space + 4 };
 }
 
@@ -193,12 +194,12 @@ export function paintThumbnails(overviewOf, layout, theme) {
 /** The names of a section, of its layers and heads, and the labels of its thumbnails. */
 function writeNames(context, { pitch, size }, section, theme) {
   const { kind, x, y, left, top, layers, heads, slots, labels } = section;
-  drawText(context, ATTENTION_KINDS[kind].label, x, y + 10, {
+  drawText(context, section.title ?? ATTENTION_KINDS[kind].label, x, y + 10, {
     font: `600 13px ${theme.family}`,
     colour: theme.text,
   });
   /** @type {import("./canvas.js").TextStyle} */
-  const quiet = { font: `11px ${theme.family}`, colour: theme.muted };
+  const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
   if (slots) drawText(context, "in order, layer·head", left, top - 8, quiet);
   for (const { text, place } of numbersOf(section, pitch, size))
     drawText(context, text, ...place, { ...quiet, align: "center" });
@@ -275,7 +276,7 @@ export function drawHeadGrid(canvas, layout, thumbnails, { chosen, shown, others
   for (const { layer, head, text, place } of numbersOf(current, pitch, size)) {
     if (layer !== chosen.layer && head !== chosen.head) continue;
     drawText(context, text, ...place, {
-      font: `700 11px ${theme.family}`,
+      font: `700 12px ${theme.family}`,
       colour: theme.accent,
       align: "center",
       behind: theme.background,

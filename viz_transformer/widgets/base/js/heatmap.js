@@ -8,6 +8,7 @@ import { elide, visible, weightDigits } from "./text.js";
 
 const SLANT = Math.SQRT1_2; // sine and cosine of 45°
 const LARGEST = 64; // pixels of a cell
+const NUMBERED = 40; // pixels of a cell in which there is room for its number
 const WORD = 26; // pixels of a row that stands beside times
 const TIME = 56; // from one time on an axis to the next
 const NARROWEST = 240; // pixels of a window onto many cells
@@ -32,6 +33,19 @@ export const WHOLE = { zoom: 1, row: 0, col: 0 };
  * `rowSeconds` and `colSeconds`, if not null, are the time of a row and a column: then round times are written.
  * `view` is the window: how many times larger than what fits, and the cell in its corner. `x` and
  * `y` are the pixels that it leaves out, `boxWidth` and `boxHeight` its size.
+ *
+ * @param {object} wanted
+ * @param {number} wanted.rows
+ * @param {number} wanted.cols
+ * @param {number} wanted.width
+ * @param {number} wanted.maxHeight
+ * @param {number} wanted.rowLabel
+ * @param {number} wanted.colLabel
+ * @param {number | null} [wanted.rowSeconds]
+ * @param {number | null} [wanted.colSeconds]
+ * @param {number} [wanted.ratio]
+ * @param {Window} [wanted.view]
+ * @param {number} [wanted.largest] pixels of a cell
  */
 export function matrixLayout({
   rows,
@@ -44,21 +58,22 @@ export function matrixLayout({
   colSeconds = null,
   ratio = 1,
   view = WHOLE,
+  largest = LARGEST,
 }) {
   const axis = 22;
   const rowRoom = Math.min(rowLabel, 150, width * 0.38);
   const colRoom = Math.min(colLabel, 110);
   const left = axis + rowRoom + 8;
-  const fit = (top, right) => Math.min(LARGEST, (width - left - right) / cols, (maxHeight - top) / rows);
+  const fit = (top, right) => Math.min(largest, (width - left - right) / cols, (maxHeight - top) / rows);
   const slantTop = axis + colRoom * SLANT + 14;
   const flat = colSeconds !== null || fit(axis + 22, 3) >= colLabel + 8;
   const top = flat ? axis + 22 : slantTop;
   const right = colSeconds !== null ? TIME / 2 : flat ? 3 : colRoom * SLANT + 4;
   // Few words over many times: rows as high as a word, or they would be hairs.
   const isTall = colSeconds !== null && rowSeconds === null;
-  const whole = isTall ? Math.min(LARGEST, (width - left - right) / cols) : fit(top, right);
+  const whole = isTall ? Math.min(largest, (width - left - right) / cols) : fit(top, right);
   const wholeRow = isTall ? Math.max(whole, Math.min(WORD, (maxHeight - top) / rows)) : whole;
-  const zoom = Math.max(1, Math.min(view.zoom, LARGEST / whole));
+  const zoom = Math.max(1, Math.min(view.zoom, largest / whole));
   const [cell, rowCell] = cellSizes({ whole, wholeRow, ratio }, zoom);
   const snap = (pixels) => Math.floor(pixels * ratio) / ratio;
   // No wider by zooming than it was, unless that was too narrow: what is beside it stays in place.
@@ -197,10 +212,10 @@ export function paintCells(shown, layout, least, theme, sheet = offscreenCanvas(
 
 /**
  * Draw the head: cells, labels, and the marks of the pinned and the active cell. `named` holds the rows and
- * columns that a text beside it names: {queries, keys}.
+ * columns that a text beside it names: {queries, keys}; `numbers` the weights where `shown` has their colours.
  */
 export function drawMatrix(canvas, layout, cells, shown, marks, theme) {
-  const { active, pinned, least, waiting } = marks;
+  const { active, pinned, waiting } = marks;
   const { left, top, cell, rowCell, rows, cols, x, y, boxWidth, boxHeight } = layout;
   const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
   context.imageSmoothingEnabled = !shown.weights; // a thumbnail stands in: its blur says so
@@ -236,7 +251,7 @@ export function drawMatrix(canvas, layout, cells, shown, marks, theme) {
   context.clip();
   context.translate(left - x, top - y);
   if (cell >= 12) drawSeams(context, layout, part, theme);
-  if (cell >= 32 && shown.weights) drawNumbers(context, layout, part, shown, least, theme);
+  if (cell >= NUMBERED && shown.weights) drawNumbers(context, layout, part, shown, marks, theme);
 
   const thin = cell > 8 ? 2 : 1;
   if (active.query !== null)
@@ -260,8 +275,10 @@ function drawSeams(context, { cell, rowCell, x, y, boxWidth, boxHeight }, { rows
     context.fillRect(col * cell - 0.5, y, 1, boxHeight);
 }
 
-function drawNumbers(context, { cell, rowCell }, part, shown, least, theme) {
-  const { weights, cols, limit, masked, entry } = shown;
+/** The numbers in the cells: those of the weights, though their colours may stand on another scale. */
+function drawNumbers(context, { cell, rowCell }, part, shown, { least, numbers }, theme) {
+  const { cols, limit, masked, entry } = shown;
+  const weights = numbers ?? shown.weights;
   const font = `${cell >= 48 ? 14 : cell >= 38 ? 12 : 11}px ${theme.family}`;
   for (let row = part.rows[0]; row < part.rows[1]; row++) {
     for (let col = part.cols[0]; col < part.cols[1]; col++) {
@@ -274,7 +291,7 @@ function drawNumbers(context, { cell, rowCell }, part, shown, least, theme) {
         (row + 0.5) * rowCell,
         {
           font,
-          colour: textColourOn(weightColour(weight, limit, theme)),
+          colour: textColourOn(weightColour(shown.weights[row * cols + col], limit, theme)),
           align: "center",
         },
       );

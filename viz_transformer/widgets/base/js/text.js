@@ -46,7 +46,13 @@ export function marksExplained(tokens) {
   return found.length ? `${found.map((mark) => `${mark}: ${MEANINGS[mark]}`).join(" · ")}.` : "";
 }
 
-/** The longest beginning of `text` that `measure` finds no wider than `width`, with an ellipsis. */
+/**
+ * The longest beginning of `text` that `measure` finds no wider than `width`, with an ellipsis.
+ *
+ * @param {string} text
+ * @param {number} width
+ * @param {(text: string) => number} measure
+ */
 export function elide(text, width, measure) {
   if (measure(text) <= width) return text;
   const characters = Array.from(text);
@@ -110,6 +116,10 @@ export function differencePower(limit) {
 /**
  * A weight to two decimals; a difference of weights with its sign, unless its scale begins at 0 (`least`), and the
  * digits that its scale can tell apart.
+ *
+ * @param {number} value
+ * @param {number | null} [limit]
+ * @param {number} [least]
  */
 export function formatWeight(value, limit = null, least = -1) {
   const format = limit === null || least === 0 ? formatNumber : formatSigned;
@@ -119,7 +129,13 @@ export function formatWeight(value, limit = null, least = -1) {
   return /[1-9]/.test(digits) ? `${digits} × ${powerOfTen(Number(`1e${power}`))}` : "0";
 }
 
-/** A weight in a cell: a difference is a multiple of its scale's power of ten, which stands beside the scale. */
+/**
+ * A weight in a cell: a difference is a multiple of its scale's power of ten, which stands beside the scale.
+ *
+ * @param {number} value
+ * @param {number | null} [limit]
+ * @param {number} [least]
+ */
 export function weightDigits(value, limit = null, least = -1) {
   const format = limit === null || least === 0 ? formatNumber : formatSigned;
   const power = limit === null ? 0 : differencePower(limit);

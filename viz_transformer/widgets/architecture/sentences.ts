@@ -1,0 +1,69 @@
+// What the picture shows now, in words.
+
+import { visible } from "../base/js/text.js";
+import { percent } from "../base/percent.ts";
+import { type Box, type Depth, isAttention, type Step } from "./steps.ts";
+import { drawnWeights, type Reply, tokensOf, weightsOf } from "./values.ts";
+
+/** A piece of a headline, and whose colour it has. */
+export type Piece = readonly [text: string, role?: "query" | "key"];
+
+interface Told {
+  reply: Reply;
+  boxes: readonly Box[];
+  box: Box;
+  depth: Depth;
+  /** The chosen word of the box's stack. */
+  row: number;
+  head: number | null;
+  nHeads: number;
+  partName: (box: Box) => string;
+}
+
+/** The place of a box: "decoder layer 1". */
+export const placeOf = ({ stack, layer }: Box) => (layer === null ? stack : `${stack} layer ${layer}`);
+
+/** What is seen, in one line. */
+export function headlineOf(told: Told): Piece[] {
+  const { reply, box, row } = told;
+  const word: Piece = [
+    visible(tokensOf(reply, box.stack)[row] ?? ""),
+    box.stack === "encoder" ? "key" : "query",
+  ];
+  if (box.part === "output") {
+    const [likeliest, share] = reply.likeliest?.[row]?.[0] ?? ["", 0];
+    const end: Piece[] = [[", the model writes "], [visible(likeliest), "query"], [`: ${percent(share)}`]];
+    return [[box.stack === "encoder" ? "In place of " : "After "], word, ...end];
+  }
+  if (!isAttention(box)) return [[`${capital(told.partName(box))} of `], word];
+  const heads = weightsOf(reply, box, row, told.nHeads);
+  const keys = tokensOf(reply, box.part === "cross_attention" ? "encoder" : box.stack);
+  if (told.depth === "block") {
+    const tops = heads.map((weights) => weights.indexOf(Math.max(...weights)));
+    const most = tops.reduce((a, b) => (count(tops, b) > count(tops, a) ? b : a), tops[0] ?? 0);
+    const many = count(tops, most);
+    const who = many === heads.length ? `all ${many} heads look` : `${many} of ${heads.length} heads look`;
+    return [["For "], word, [`, ${who} most at `], [visible(keys[most] ?? ""), "key"]];
+  }
+  const weights = drawnWeights(heads, told.head);
+  const top = weights.indexOf(Math.max(...weights));
+  const share = percent(weights[top] ?? 0);
+  return [["For "], word, [`, ${placeOf(box)} looks at `], [visible(keys[top] ?? ""), "key"], [`: ${share}`]];
+}
+
+const count = (all: readonly number[], value: number) => all.filter((each) => each === value).length;
+
+export const capital = (name: string) => name.slice(0, 1).toUpperCase() + name.slice(1);
+
+/** What happens at a step, in words. */
+export function narration(told: Told, steps: readonly Step[], step: number): string {
+  const { reply, boxes } = told;
+  const { box: key, word } = steps[step] ?? { box: "", word: null };
+  const box = boxes.find((each) => each.key === key);
+  if (!box) return "";
+  const at = `Step ${step + 1} of ${steps.length}: ${placeOf(box)}, ${told.partName(box)}.`;
+  if (word === null) return `${at} All ${reply.source?.length ?? 0} tokens go through it at once.`;
+  const token = `“${visible(reply.target?.[word] ?? "")}”`;
+  if (box.part === "output") return `${at} After ${token} comes “${visible(reply.written?.[word] ?? "")}”.`;
+  return `${at} Token ${word + 1} of ${reply.target?.length}, ${token}, goes through it.`;
+}

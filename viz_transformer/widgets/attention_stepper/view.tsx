@@ -1,0 +1,139 @@
+// The attention stepper: one query of one head, a step at a time, every number with its origin.
+//
+// State lives in the model's traits. All numbers are computed here from x and the matrices, so that
+// the view works the same in a notebook and in a page without Python.
+
+import { useMemo, useState } from "preact/hooks";
+import { type Choice, fitChoice, type Layer } from "../base/head/arithmetic.ts";
+import { HeadRoom } from "../base/head/head_room.tsx";
+import { layerName } from "../base/head/sentences.ts";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { SentenceField } from "../base/sentence.tsx";
+import { type Frame, stageView } from "../base/stage_view.tsx";
+import { useKernel } from "../base/use_kernel.ts";
+import { layerSource, type Place as LayerPlace } from "./layer_source.ts";
+
+interface Traits extends Choice {
+  data: object;
+  places: [kind: "encoder" | "decoder" | "cross", layer: number][];
+  text: string;
+  kind: string;
+  layer: number;
+  text_size: number;
+}
+
+function Stepper({ frame }: { frame: Frame<Traits> }) {
+  const { traits, set, model } = frame;
+  const kernel = useKernel(model);
+  const [problem, setProblem] = useState("");
+  const layers = useMemo(
+    () =>
+      layerSource(model, kernel, {
+        onLayer(place) {
+          setProblem("");
+          set(place);
+        },
+        onError: setProblem,
+      }),
+    [model, kernel],
+  );
+  const layer = layers.current();
+  const chosen = fitChoice(layer, traits);
+  return (
+    <HeadRoom
+      frame={frame}
+      layer={layer}
+      chosen={chosen}
+      textSize={traits.text_size}
+      trail={<Place frame={frame} layer={layer} chosen={chosen} onRequest={layers.request} />}
+      edit={
+        traits.places.length > 0 && (
+          <SentenceField
+            text={layer.text}
+            problem={problem}
+            onRead={(text) => layers.request({ text })}
+            onInput={() => setProblem("")}
+          />
+        )
+      }
+      onChange={set}
+      onTextSize={(size) => set({ text_size: size })}
+    />
+  );
+}
+
+interface PlaceProps {
+  frame: Frame<Traits>;
+  layer: Layer;
+  chosen: Choice;
+  onRequest: (place: LayerPlace) => void;
+}
+
+/** Which attention and head this is, to choose another. */
+function Place({ frame: { traits, set }, layer, chosen, onRequest }: PlaceProps) {
+  const { places } = traits;
+  const heads = Array.from({ length: layer.heads }, (_, head) => [`${head}`, `Head ${head}`] as const);
+  return (
+    <>
+      <span class={places.length ? "vt-title vt-unseen" : "vt-title"} role="heading" aria-level={3}>
+        {layerName(layer, chosen.head)}
+      </span>
+      {places.length > 0 && (
+        <Crumb
+          label="attention"
+          value={`${layer.kind} ${layer.layer}`}
+          options={places.map(([kind, at]) => [
+            `${kind} ${at}`,
+            `${ATTENTION_KINDS[kind].label}, layer ${at}`,
+          ])}
+          onChoose={(to) => {
+            const [kind, at] = to.split(" ");
+            onRequest({ kind, layer: Number(at) });
+          }}
+        />
+      )}
+      {layer.heads > 1 && (
+        <Crumb
+          label="head"
+          value={`${chosen.head}`}
+          options={heads}
+          onChoose={(to) => set({ head: Number(to) })}
+        />
+      )}
+    </>
+  );
+}
+
+interface CrumbProps {
+  label: string;
+  value: string;
+  options: (readonly [value: string, name: string])[];
+  onChoose: (value: string) => void;
+}
+
+function Crumb({ label, value, options, onChoose }: CrumbProps) {
+  return (
+    <select
+      class="vt-crumb"
+      aria-label={label}
+      value={value}
+      data-lm-suppress-shortcuts="true"
+      onChange={(event) => onChoose(event.currentTarget.value)}
+    >
+      {options.map(([to, name]) => (
+        <option key={to} value={to}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+const CHOICES = ["step", "head", "query", "key", "column", "scale", "mask", "temperature"] as const;
+
+export default stageView<Traits>({
+  name: "stepper",
+  label: "Attention, step by step",
+  traits: ["data", "places", ...CHOICES, "text", "kind", "layer", "text_size"],
+  draw: (frame) => <Stepper frame={frame} />,
+});

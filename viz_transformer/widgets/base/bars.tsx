@@ -1,0 +1,61 @@
+// Bars in the inspector: a name, a bar as long as its share, and the share in percent.
+
+import { markMeaning, visible } from "./js/text.js";
+import { percent } from "./percent.ts";
+
+/** How a bar looks where its share alone does not say it. */
+export interface BarLook {
+  /** In place of the share in percent. */
+  told?: string;
+  colour?: string;
+  isMasked?: boolean;
+}
+
+interface BarsProps {
+  label: string;
+  /** Names with their shares. */
+  bars: readonly (readonly [name: string, share: number, look?: BarLook])[];
+  /** What they are: attention weights of keys, or probabilities of words. */
+  kind: "weight" | "probability";
+  /** What the names are: keys of weights, and words that are written, if nothing else is said. */
+  named?: "key" | "query";
+  chosen?: number | null;
+  onChoose?: (index: number) => void;
+}
+
+/** A list of bars; where one can be chosen, its name is a button. */
+export function Bars({ label, bars, kind, named, chosen, onChoose }: BarsProps) {
+  const role = `vt-of-${named ?? (kind === "weight" ? "key" : "query")}`;
+  return (
+    <ol class="vt-bars" aria-label={label}>
+      {bars.map(([name, share, { told, colour, isMasked = false } = {}], index) => (
+        <li key={`${index} ${name}`}>
+          {onChoose ? (
+            <button
+              type="button"
+              class={`vt-bar-name ${role}`}
+              aria-pressed={index === chosen}
+              title={markMeaning(name) ?? visible(name)}
+              data-lm-suppress-shortcuts="true"
+              onClick={() => onChoose(index)}
+            >
+              <bdi>{visible(name)}</bdi>
+            </button>
+          ) : (
+            <bdi class={`vt-bar-name ${role}`}>{visible(name)}</bdi>
+          )}
+          <span class={`vt-bar vt-bar-of-${kind} ${isMasked ? "vt-bar-masked" : ""}`} aria-hidden="true">
+            {share >= 0.005 && (
+              <span
+                style={
+                  colour ? { width: `${100 * share}%`, background: colour } : { width: `${100 * share}%` }
+                }
+              />
+            )}
+          </span>
+          <span class="vt-bar-share">{isMasked ? "masked" : (told ?? percent(share))}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}

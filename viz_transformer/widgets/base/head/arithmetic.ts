@@ -1,0 +1,236 @@
+// The arithmetic of one attention head: from x and the matrices to every number of one query.
+//
+// viz_transformer/trace/steps.py computes the same in numpy; a test compares the two.
+
+import { decodeWeights } from "../js/weights.js";
+
+/** The steps in order; a layer without a mask has no "masked", one without W_O ends earlier. */
+const STEPS = ["x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result"];
+const ARRAYS = ["x", "memory", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", "b_o"] as const;
+
+type Values = ArrayLike<number> & Iterable<number>;
+
+export interface Matrix {
+  rows: number;
+  cols: number;
+  /** In C order. */
+  values: Values;
+  at: (row: number, col: number) => number;
+}
+
+type Arrays = {
+  [name in Exclude<(typeof ARRAYS)[number], "x" | "w_q" | "w_k" | "w_v">]: Float32Array | null;
+};
+
+interface Names {
+  text: string;
+  kind: "encoder" | "decoder" | "cross";
+  layer: number;
+  queries: string[];
+  keys: string[];
+  /** What a decoder reads where it writes each of `queries`. */
+  reads: string[] | null;
+  heads: number;
+  d_model: number;
+  d_head: number;
+}
+
+/** A layer as it was sent: its arrays as bytes. */
+export type SentLayer = Names & { [name in (typeof ARRAYS)[number] | "mask"]: DataView | null };
+
+/** A layer, its arrays as numbers; an array that it does not have is null. */
+export interface Layer extends Arrays, Names {
+  steps: string[];
+  d_out: number;
+  /** [query, d_model]. */
+  x: Float32Array;
+  /** What keys and values are made of: `memory`, or else `x`. */
+  seen: Float32Array;
+  /** [head, d_model, d_head]. */
+  w_q: Float32Array;
+  w_k: Float32Array;
+  w_v: Float32Array;
+  /** [query, key], 1 where the query may look. */
+  mask: Uint8Array | null;
+}
+
+/** What the viewer chose; all indices count from 0. */
+export interface Choice {
+  step: number;
+  head: number;
+  query: number;
+  /** The key that is followed through the steps. */
+  key: number | null;
+  /** The number of a vector that is followed. */
+  column: number | null;
+  scale: boolean;
+  mask: boolean;
+  temperature: number;
+}
+
+/** Every matrix on the way of one query through one head, by name; those that the layer lacks are absent. */
+export interface ComputedHead {
+  matrices: Record<string, Matrix>;
+  divisor: number;
+  /** The largest score. */
+  top: number;
+  /** Of the exponentials. */
+  sum: number;
+}
+
+/** A matrix of `rows` × `cols` numbers. */
+export function matrixOf(rows: number, cols: number, values: Values): Matrix {
+  return { rows, cols, values, at: (row, col) => values[row * cols + col] ?? 0 };
+}
+
+/** The matrix of that name. */
+export function matrixNamed({ matrices }: ComputedHead, name: string): Matrix {
+  return matrices[name] ?? matrixOf(0, 0, []);
+}
+
+/** The layer as it was sent, with its bytes as numbers, and the steps that it has. */
+export function unpackSteps(data: SentLayer): Layer {
+  const numbers: Record<string, Float32Array | null> = Object.fromEntries(
+    ARRAYS.map((name) => [name, data[name] ? decodeWeights(data[name], "float32") : null]),
+  );
+  const { mask } = data;
+  const missing = [...(mask ? [] : ["masked"]), ...(numbers.w_o ? [] : ["concat", "result"])];
+  return {
+    ...data,
+    ...numbers,
+    steps: STEPS.filter((step) => !missing.includes(step)),
+    seen: numbers.memory ?? numbers.x,
+    mask: mask ? new Uint8Array(mask.buffer, mask.byteOffset, mask.byteLength) : null,
+    d_out: numbers.w_o ? numbers.w_o.length / (data.heads * data.d_head) : 0,
+  } as unknown as Layer;
+}
+
+/** The choices made to fit a layer, as Python fits them. */
+export function fitChoice(layer: Layer, chosen: Choice): Choice {
+  const inside = (index: number, count: number) => Math.min(Math.max(index ?? 0, 0), count - 1);
+  return {
+    ...chosen,
+    step: inside(chosen.step, layer.steps.length),
+    head: inside(chosen.head, layer.heads),
+    query: inside(chosen.query, layer.queries.length),
+    key: chosen.key === null || chosen.key >= layer.keys.length ? null : chosen.key,
+  };
+}
+
+/** One head's bias of q, k or v ("b_q", …) as a row, or null. */
+function headBias(layer: Layer, name: "b_q" | "b_k" | "b_v", head: number): Matrix | null {
+  const part = layer[name]?.subarray(head * layer.d_head, (head + 1) * layer.d_head);
+  return part ? matrixOf(1, layer.d_head, part) : null;
+}
+
+/** The product of two matrices, with a bias added to every row. */
+export function matmul(a: Matrix, b: Matrix, bias: Matrix | null = null): Matrix {
+  const values = new Float64Array(a.rows * b.cols); // [a.rows, b.cols]
+  for (let row = 0; row < a.rows; row++) {
+    for (let col = 0; col < b.cols; col++) {
+      let sum = 0;
+      for (let i = 0; i < a.cols; i++) sum += a.at(row, i) * b.at(i, col);
+      values[row * b.cols + col] = sum + (bias ? bias.at(0, col) : 0);
+    }
+  }
+  return matrixOf(a.rows, b.cols, values);
+}
+
+function transpose(a: Matrix): Matrix {
+  const values = Float64Array.from({ length: a.rows * a.cols }, (_, i) =>
+    a.at(i % a.rows, Math.floor(i / a.rows)),
+  );
+  return matrixOf(a.cols, a.rows, values); // [a.cols, a.rows]
+}
+
+/** The softmax of a row of scores; all zeros where every score is −∞. */
+export function softmaxRow(scores: Iterable<number>) {
+  const row = Array.from(scores);
+  const top = row.reduce((most, score) => Math.max(most, score), -Infinity);
+  // The largest is taken off first: the weights stay the same, and e to it cannot overflow.
+  const exponentials = row.map((score) => (top > -Infinity ? Math.exp(score - top) : 0));
+  const sum = exponentials.reduce((total, each) => total + each, 0);
+  return { top, sum, exponentials, weights: exponentials.map((each) => (sum ? each / sum : 0)) };
+}
+
+/** Every matrix on the way of one query through one head. */
+export function computeHead(layer: Layer, chosen: Choice): ComputedHead {
+  const worked = attendHead(layer, chosen);
+  if (!layer.w_o) return worked;
+  const outputs = Array.from({ length: layer.heads }, (_, head) =>
+    matrixNamed(head === chosen.head ? worked : attendHead(layer, { ...chosen, head }), "output"),
+  );
+  const values = Float64Array.from(outputs.flatMap((output) => Array.from(output.values)));
+  const concat = matrixOf(1, values.length, values); // [1, head × d_head]
+  const w_o = matrixOf(values.length, layer.d_out, layer.w_o);
+  const b_o = layer.b_o && matrixOf(1, layer.d_out, layer.b_o);
+  const result = matmul(concat, w_o, b_o); // [1, d_out]
+  const heads = matrixOf(layer.heads, layer.d_head, values);
+  return { ...worked, matrices: { ...worked.matrices, ...(b_o && { b_o }), w_o, concat, heads, result } };
+}
+
+/** The weights of every query in one head, [query, key], for a small picture. */
+export function weightsOfHead(layer: Layer, chosen: Choice): Matrix {
+  const rows = layer.queries.map((_, query) =>
+    matrixNamed(attendHead(layer, { ...chosen, query }), "weights"),
+  );
+  return matrixOf(
+    rows.length,
+    layer.keys.length,
+    rows.flatMap((row) => Array.from(row.values)),
+  );
+}
+
+/** One head, without the matrix that mixes the heads. */
+function attendHead(layer: Layer, chosen: Choice): ComputedHead {
+  const { d_model: dModel, d_head: dHead } = layer;
+  const { head, query } = chosen;
+  const part = (all: Float32Array) =>
+    matrixOf(dModel, dHead, all.subarray(head * dModel * dHead, (head + 1) * dModel * dHead));
+  const x = matrixOf(1, dModel, layer.x.subarray(query * dModel, (query + 1) * dModel));
+  const seen = matrixOf(layer.keys.length, dModel, layer.seen);
+  const [w_q, w_k, w_v] = [part(layer.w_q), part(layer.w_k), part(layer.w_v)];
+  const b_q = headBias(layer, "b_q", head);
+  const b_k = headBias(layer, "b_k", head);
+  const b_v = headBias(layer, "b_v", head);
+  const q = matmul(x, w_q, b_q); // [1, d_head]
+  const k = matmul(seen, w_k, b_k); // [key, d_head]
+  const v = matmul(seen, w_v, b_v); // [key, d_head]
+  const k_t = transpose(k); // [d_head, key]
+  const scores = matmul(q, k_t); // [1, key]
+  const { rows, ...numbers } = attend(layer, chosen, scores);
+  const all = matrixOf(layer.queries.length, dModel, layer.x);
+  const output = matmul(rows.weights, v); // [1, d_head]
+  const biases = { ...(b_q && { b_q }), ...(b_k && { b_k }), ...(b_v && { b_v }) };
+  return {
+    ...numbers,
+    matrices: { all, x, seen, w_q, w_k, w_v, ...biases, q, k, v, k_t, scores, ...rows, output },
+  };
+}
+
+/** From a query's scores to its weights, over all keys. */
+function attend(layer: Layer, { query, scale, mask, temperature }: Choice, scores: Matrix) {
+  const n = layer.keys.length;
+  const row = (values: number[]) => matrixOf(1, n, Float64Array.from(values));
+  const divisor = (scale ? Math.sqrt(layer.d_head) : 1) * temperature;
+  const scaled = Array.from(scores.values, (score) => score / divisor);
+  const allowed = scaled.map((_, key) => (!mask || !layer.mask ? 1 : (layer.mask[query * n + key] ?? 0)));
+  const masked = scaled.map((score, key) => (allowed[key] ? score : -Infinity));
+  const { top, sum, exponentials, weights } = softmaxRow(masked);
+  const rows = {
+    scaled: row(scaled),
+    allowed: row(allowed),
+    masked: row(masked),
+    exponentials: row(exponentials),
+    weights: row(weights),
+  };
+  return { divisor, top, sum, rows };
+}
+
+/** The index of the largest of a row's numbers that is finite, or 0. */
+export function argmaxFinite(values: Values): number {
+  return Array.from(values).reduce((best, value, i, all) => {
+    const most = all[best] ?? -Infinity;
+    return Number.isFinite(value) && (value > most || !Number.isFinite(most)) ? i : best;
+  }, 0);
+}

@@ -1,0 +1,267 @@
+// Where a number comes from: its terms, and the rows and columns that they stand in.
+
+import { formatNumber } from "../js/text.js";
+import { type Choice, type ComputedHead, type Layer, matrixNamed } from "./arithmetic.ts";
+
+/** A place in one of the matrices that computeHead returns. */
+export interface Cell {
+  name: string;
+  row: number;
+  col: number;
+}
+
+/** Places that a cell is computed from; a null row or column is all of it. */
+export interface Source {
+  name: string;
+  row: number | null;
+  col: number | null;
+}
+
+/**
+ * A piece of a formula: its kind and its text. "a" and "b" are the terms (marked in the two
+ * pictures), "bias" a bias, "is" the number itself, "op" what stands between, "more" the terms left out.
+ */
+export type Part = readonly [kind: string, text: string];
+
+/** What a formula is written from. */
+interface Worked {
+  layer: Layer;
+  worked: ComputedHead;
+  chosen: Choice;
+  /** Whether every term of a long sum is written. */
+  whole: boolean;
+}
+
+const FEW_TERMS = 9; // of a longer sum only the largest terms are shown
+const LARGEST = 5;
+
+/** The products: what is multiplied to make each, and the bias that is added. */
+export const PRODUCTS: Record<string, readonly [a: string, b: string, bias: string | null]> = {
+  q: ["x", "w_q", "b_q"],
+  k: ["seen", "w_k", "b_k"],
+  v: ["seen", "w_v", "b_v"],
+  scores: ["q", "k_t", null],
+  output: ["weights", "v", null],
+  result: ["concat", "w_o", "b_o"],
+};
+
+const COMPUTED_WITH: Record<string, string> = {
+  all: "x",
+  seen: "x",
+  k_t: "k",
+  allowed: "masked",
+  exponentials: "weights",
+  heads: "output",
+};
+
+/** The step that computes a matrix, or null for one that is given. */
+export function stepOf(layer: Layer, name: string): string | null {
+  const step = COMPUTED_WITH[name] ?? name;
+  return layer.steps.includes(step) ? step : null;
+}
+
+/** The places that a cell is computed from. */
+export function sourcesOf(layer: Layer, { name, row, col }: Cell): Source[] {
+  const product = PRODUCTS[name];
+  if (product) {
+    const [a, b, bias] = product;
+    const sources: Source[] = [
+      { name: a, row, col: null },
+      { name: b, row: null, col },
+    ];
+    return biasOf(layer, bias) ? [...sources, { name: biasOf(layer, bias) as string, row: 0, col }] : sources;
+  }
+  const at = (source: string) => ({ name: source, row, col });
+  switch (name) {
+    case "k_t":
+      return sourcesOf(layer, { name: "k", row: col, col: row });
+    case "scaled":
+      return [at("scores")];
+    case "masked":
+      return [at("scaled"), at("allowed")];
+    case "exponentials":
+      return [at(lastScores(layer))];
+    case "weights":
+      return [at("exponentials"), { name: "exponentials", row: null, col: null }];
+    case "concat":
+      return [{ name: "heads", row: Math.floor(col / layer.d_head), col: col % layer.d_head }];
+    default:
+      return [];
+  }
+}
+
+/** A product's bias, where the layer has it. */
+export function biasOf(layer: Layer, bias: string | null): string | null {
+  return bias && layer[bias as "b_q"] ? bias : null;
+}
+
+/** The scores as they go into the softmax. */
+export function lastScores(layer: Layer): string {
+  return layer.steps.includes("masked") ? "masked" : "scaled";
+}
+
+const NOTHING_ALLOWED: Part[] = [
+  ["is", "0.00"],
+  ["op", ", because no key may be attended to"],
+];
+
+const value = ({ worked }: Worked, name: string, row: number, col: number) =>
+  matrixNamed(worked, name).at(row, col);
+
+/** How each number that is not a product's is written. */
+const FORMULAS: Record<string, (state: Worked, cell: Cell) => Part[]> = {
+  k_t: ({ layer, worked, chosen, whole }, { row, col }) =>
+    formulaOf(layer, worked, chosen, { name: "k", row: col, col: row }, whole),
+  scaled: (state, { row, col }) => [
+    ["a", inDigits(value(state, "scores", row, col))],
+    ...divisions(state.layer, state.chosen),
+    ...equals(value(state, "scaled", row, col)),
+  ],
+  masked: (state, { row, col }) =>
+    value(state, "allowed", 0, col) === 1
+      ? [
+          ["a", inDigits(value(state, "masked", row, col))],
+          ["op", ", because it may attend: it stays"],
+        ]
+      : [
+          ["a", inDigits(value(state, "scaled", 0, col))],
+          ["op", ", but it may not attend: "],
+          ["is", "−∞"],
+        ],
+  exponentials: (state, { row, col }) =>
+    state.worked.top === -Infinity
+      ? NOTHING_ALLOWED
+      : [
+          ["op", "e to the power of "],
+          ["a", inDigits(value(state, lastScores(state.layer), 0, col))],
+          ["op", " − "],
+          ["b", bracketed(state.worked.top)],
+          ...equals(value(state, "exponentials", row, col)),
+        ],
+  weights(state, { row, col }) {
+    if (!state.worked.sum) return NOTHING_ALLOWED;
+    const each = Array.from(matrixNamed(state.worked, "exponentials").values);
+    const sum = sumOf(each, state.whole, (i) => [["b", inDigits(each[i] ?? 0)]]);
+    return [
+      ["a", inDigits(each[col] ?? 0)],
+      ["op", " ÷ ("],
+      ...sum,
+      ["op", ")"],
+      ...equals(value(state, "weights", row, col)),
+    ];
+  },
+  concat: (state, { row, col }) => [
+    ["op", `number ${col % state.layer.d_head} of head ${Math.floor(col / state.layer.d_head)}: `],
+    ["is", inDigits(value(state, "concat", row, col))],
+  ],
+  allowed: (state, { row, col }) => [
+    ["op", value(state, "allowed", row, col) ? "1: it may attend" : "0: it may not attend"],
+  ],
+};
+
+/** A number written out on one line, as its parts. */
+export function formulaOf(
+  layer: Layer,
+  worked: ComputedHead,
+  chosen: Choice,
+  cell: Cell,
+  whole = false,
+): Part[] {
+  const state = { layer, worked, chosen, whole };
+  if (PRODUCTS[cell.name]) return productFormula(state, cell);
+  const formula = FORMULAS[cell.name];
+  return formula ? formula(state, cell) : [["is", inDigits(value(state, cell.name, cell.row, cell.col))]];
+}
+
+function productFormula(state: Worked, { name, row, col }: Cell): Part[] {
+  const [a, b, bias] = PRODUCTS[name] ?? ["x", "x", null];
+  const [left, right] = [matrixNamed(state.worked, a), matrixNamed(state.worked, b)];
+  const term = (i: number) => [left.at(row, i), right.at(i, col)] as const;
+  const sizes = Array.from({ length: left.cols }, (_, i) => term(i)[0] * term(i)[1]);
+  const parts = sumOf(sizes, state.whole, (i, first) => [
+    ["a", bracketed(term(i)[0], first)],
+    ["op", "·"],
+    ["b", bracketed(term(i)[1])],
+  ]);
+  const added = biasOf(state.layer, bias);
+  const more: Part[] = added
+    ? [
+        ["op", " + "],
+        ["bias", bracketed(value(state, added, 0, col))],
+      ]
+    : [];
+  return [...parts, ...more, ...equals(value(state, name, row, col))];
+}
+
+function equals(result: number): Part[] {
+  return [
+    ["op", " = "],
+    ["is", inDigits(result)],
+  ];
+}
+
+function divisions(layer: Layer, { scale, temperature }: Choice): Part[] {
+  const root: Part[] = scale
+    ? [
+        ["op", " ÷ "],
+        ["b", `√${layer.d_head}`],
+      ]
+    : [];
+  return temperature === 1 ? root : [...root, ["op", " ÷ "], ["b", inDigits(temperature)]];
+}
+
+/** The terms of a sum with a plus between them; of a long sum the largest. */
+function sumOf(sizes: number[], whole: boolean, write: (i: number, first: boolean) => Part[]): Part[] {
+  const size = (i: number) => Math.abs(sizes[i] ?? 0);
+  const indices = sizes.map((_, i) => i);
+  const cut = !whole && indices.length > FEW_TERMS;
+  const shown = cut
+    ? indices
+        .sort((i, j) => size(j) - size(i) || i - j)
+        .slice(0, LARGEST)
+        .sort((i, j) => i - j)
+    : indices;
+  const plus: Part = ["op", " + "];
+  const parts = shown.flatMap((i, at) => [...(at ? [plus] : []), ...write(i, at === 0)]);
+  return cut ? [...parts, plus, ["more", `… ${sizes.length - LARGEST} smaller …`]] : parts;
+}
+
+/** A number to two decimals. */
+export function inDigits(number: number): string {
+  return formatNumber(number, 2);
+}
+
+/** A number inside a formula: in brackets if its minus sign would follow another sign. */
+function bracketed(number: number, first = false): string {
+  const text = inDigits(number);
+  return text.startsWith("−") && !first ? `(${text})` : text;
+}
+
+/** A number to six significant digits, to compare with. */
+export function sixDigits(number: number): string {
+  return Number.isFinite(number) ? String(Number(number.toPrecision(6))) : number > 0 ? "inf" : "-inf";
+}
+
+/** A cell's name in the code. */
+export function cellInCode(layer: Layer, chosen: Choice, { name, row, col }: Cell): string {
+  const named: Record<string, string> = {
+    x: `x[${chosen.query}, ${col}]`,
+    all: `x[${row}, ${col}]`,
+    seen: `${layer.memory ? "memory" : "x"}[${row}, ${col}]`,
+    w_q: `W_Q[${row}, ${col}]`,
+    w_k: `W_K[${row}, ${col}]`,
+    w_v: `W_V[${row}, ${col}]`,
+    w_o: `W_O[${row}, ${col}]`,
+    b_q: `b_Q[${col}]`,
+    b_k: `b_K[${col}]`,
+    b_v: `b_V[${col}]`,
+    b_o: `b_O[${col}]`,
+    k: `k[${row}, ${col}]`,
+    v: `v[${row}, ${col}]`,
+    k_t: `k[${col}, ${row}]`,
+    allowed: `mask[${chosen.query}, ${col}]`,
+    exponentials: `e[${col}]`,
+    heads: `outputs_of_all_heads[${row}][${col}]`,
+  };
+  return named[name] ?? `${name}[${col}]`;
+}

@@ -1,0 +1,289 @@
+// One head on the stage, a step at a time: what is multiplied, every number with its origin.
+
+import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { Bars } from "../bars.tsx";
+import { Chips } from "../sentence.tsx";
+import { Stage } from "../stage.tsx";
+import type { Frame } from "../stage_view.tsx";
+import { Timeline } from "../timeline.tsx";
+import { useRoom } from "../use_room.ts";
+import { argmaxFinite, type Choice, computeHead, type Layer, matrixNamed } from "./arithmetic.ts";
+import { type Cell, cellInCode, formulaOf, type Part, sixDigits, stepOf } from "./derivation.ts";
+import { MatrixPanel } from "./matrix.tsx";
+import { followedCell, limitOf, marksOf, planOf, type Snapshot, symbolOf, traitsFollowing } from "./plan.ts";
+import { heightOf, placesOf } from "./room.ts";
+import { equationOf, headlineOf, meaningOf, type Piece, sentenceOf, signOf } from "./sentences.ts";
+import { codeLine } from "./step_code.ts";
+
+const UNIT = 16; // pixels that texts are measured at
+const SCORE_ROWS = ["scores", "scaled", "masked"];
+
+interface HeadRoomProps {
+  frame: Pick<Frame<object>, "theme" | "width" | "height" | "about" | "redraw">;
+  layer: Layer;
+  chosen: Choice;
+  textSize: number;
+  trail: ComponentChildren;
+  /** What edits the sentence. */
+  edit: ComponentChildren;
+  onChange: (traits: Partial<Choice>) => void;
+  onTextSize: (size: number) => void;
+}
+
+/** A head, its steps in the timeline. */
+export function HeadRoom(props: HeadRoomProps) {
+  const { frame, layer, chosen, trail, onChange } = props;
+  const { head, query, scale, mask, temperature } = chosen;
+  const worked = useMemo(() => computeHead(layer, chosen), [layer, head, query, scale, mask, temperature]);
+  const step = layer.steps[chosen.step] ?? "x";
+  const best = argmaxFinite(matrixNamed(worked, "weights").values);
+  const [pointed, setPointed] = useState<{ worked: object; step: string; cell: Cell } | null>(null);
+  const isHere = pointed?.worked === worked && pointed.step === step;
+  const cell = isHere ? pointed.cell : followedCell(layer, worked, chosen, step, best);
+  const snapshot = { layer, worked, chosen, step, cell };
+  return (
+    <Stage
+      header={<Words {...props} />}
+      headline={<Pieces pieces={headlineOf(snapshot)} />}
+      line={sentenceOf(layer, worked, chosen, step)}
+      trail={
+        <>
+          {trail}
+          <Switches {...props} />
+        </>
+      }
+      inspector={<Readout snapshot={snapshot} onKey={(key) => onChange({ key })} />}
+      timeline={
+        <Timeline
+          label="Steps"
+          steps={layer.steps.map(signOf)}
+          at={chosen.step}
+          onStep={(to) => onChange({ step: to })}
+        />
+      }
+      about={frame.about}
+      width={frame.width}
+      height={frame.height}
+      textSize={props.textSize}
+      setTextSize={props.onTextSize}
+    >
+      <Work
+        frame={frame}
+        snapshot={snapshot}
+        textSize={props.textSize}
+        onPoint={(at) => setPointed(at && { worked, step, cell: at })}
+        onChoose={(at) => {
+          const traits = followed(layer, chosen, at);
+          if (!traits) return;
+          setPointed(null);
+          onChange(traits);
+        }}
+      />
+    </Stage>
+  );
+}
+
+/** The traits to set when a cell is clicked, or null if no step computed it. */
+function followed(layer: Layer, chosen: Choice, cell: Cell): Partial<Choice> | null {
+  const made = stepOf(layer, cell.name);
+  if (made === null) return null;
+  const plan = planOf(layer, layer.steps[chosen.step] ?? "x");
+  const isOwn = plan.c === cell.name || plan.rows?.includes(cell.name);
+  return { ...traitsFollowing(layer, cell), step: isOwn ? chosen.step : layer.steps.indexOf(made) };
+}
+
+/** The words that are read and those that attend. */
+function Words({ layer, chosen, edit, onChange }: HeadRoomProps) {
+  return (
+    <>
+      {layer.memory && (
+        <Chips
+          label="Keys: the words that are looked at"
+          tokens={layer.keys}
+          kind="key"
+          chosen={chosen.key}
+          onChoose={(key) => onChange({ key })}
+        />
+      )}
+      {layer.memory && edit}
+      {layer.memory && <span class="vt-arrow">→</span>}
+      <Chips
+        label="The query: the word that attends"
+        tokens={layer.queries}
+        kind="query"
+        chosen={chosen.query}
+        onChoose={(query) => onChange({ query })}
+      />
+      {!layer.memory && edit}
+    </>
+  );
+}
+
+/** What changes the chosen head: scaling, mask and temperature. */
+function Switches({ layer, chosen, onChange }: HeadRoomProps) {
+  return (
+    <span class="vt-switches">
+      <button type="button" aria-pressed={chosen.scale} onClick={() => onChange({ scale: !chosen.scale })}>
+        ÷ √d_k
+      </button>
+      {layer.steps.includes("masked") && (
+        <button type="button" aria-pressed={chosen.mask} onClick={() => onChange({ mask: !chosen.mask })}>
+          mask
+        </button>
+      )}
+      <label>
+        temperature
+        <input
+          type="range"
+          min={0.1}
+          max={5}
+          step={0.1}
+          value={chosen.temperature}
+          data-lm-suppress-shortcuts="true"
+          onInput={(event) => onChange({ temperature: Number(event.currentTarget.value) })}
+        />
+        <output>{chosen.temperature.toFixed(1)}</output>
+      </label>
+    </span>
+  );
+}
+
+interface WorkProps {
+  frame: HeadRoomProps["frame"];
+  snapshot: Snapshot;
+  textSize: number;
+  onPoint: (cell: Cell | null) => void;
+  onChoose: (cell: Cell) => void;
+}
+
+/** The matrices of a step. */
+function Work({ frame, snapshot, textSize, onPoint, onChoose }: WorkProps) {
+  const { layer, worked, chosen, step, cell } = snapshot;
+  const { box, room } = useRoom();
+  const unit = Math.min(26, Math.max(16, frame.width / 80)) * textSize;
+  const measure = (text: string) => (frame.theme.measure?.(text, UNIT, false) ?? 0) / UNIT;
+  const least = room ? heightOf(placesOf(snapshot, { ...room, height: 0, unit, measure })) : 0;
+  const places = room ? placesOf(snapshot, { ...room, unit, measure }) : [];
+  const rows = planOf(layer, step).rows?.filter((name) => SCORE_ROWS.includes(name)) ?? [];
+  const above = places.find(({ part }) => part === "b");
+  const corner = above && above.left > 10 * unit ? above : null;
+  return (
+    <div class="vt-work" ref={box} data-step={step} style={{ minHeight: `${Math.ceil(least)}px` }}>
+      {corner && (
+        <p
+          class="vt-corner"
+          style={{ width: `${corner.left - 16}px`, height: `${corner.rows * corner.row}px` }}
+        >
+          <Formula parts={equationOf(snapshot)} />
+        </p>
+      )}
+      {places.map((place) => {
+        const { name } = place;
+        const marks = marksOf(layer, cell, name);
+        if (name === "all" && cell.name === "all")
+          marks.push({ name, row: chosen.query, col: null, role: "a" });
+        // Rows beneath each other share their colours, so that what shrinks is seen to shrink.
+        const alike = rows.includes(name) ? rows : [name];
+        return (
+          <MatrixPanel
+            key={`${step} ${name}`}
+            place={place}
+            matrix={matrixNamed(worked, name)}
+            label={`${symbolOf(layer, name)}, ${place.rows} × ${place.cols}`}
+            marks={marks}
+            limit={Math.max(...alike.map((each) => limitOf(matrixNamed(worked, each).values)))}
+            seam={name === "concat" ? layer.d_head : 0}
+            theme={frame.theme}
+            redraw={frame.redraw}
+            measure={measure}
+            onPoint={(at) => onPoint(at && { name, ...at })}
+            onChoose={(at) => onChoose({ name, ...at })}
+          />
+        );
+      })}
+    </div>
+  );
+}
+
+/** The query's weights; and of one number what it is, its sum with the terms, and the line of code. */
+function Readout({ snapshot, onKey }: { snapshot: Snapshot; onKey: (key: number) => void }) {
+  const { layer, worked, chosen, cell } = snapshot;
+  const [whole, setWhole] = useState<string | null>(null);
+  const name = cellInCode(layer, chosen, cell);
+  const isWhole = whole === name;
+  const line = codeLine(layer, worked, chosen, cell.name);
+  const equation = planOf(layer, snapshot.step).rows ? equationOf(snapshot) : []; // else it is in the picture
+  const parts = formulaOf(layer, worked, chosen, cell, isWhole);
+  const toggle = () => setWhole(isWhole ? null : name);
+  const weights = Array.from(matrixNamed(worked, "weights").values);
+  return (
+    <>
+      <Bars
+        label="weights of the query"
+        kind="weight"
+        bars={layer.keys.map((key, at) => [key, weights[at] ?? 0] as const)}
+        chosen={chosen.key}
+        onChoose={onKey}
+      />
+      {equation.length > 0 && (
+        <p class="vt-equation">
+          <Formula parts={equation} />
+        </p>
+      )}
+      <div class="vt-readout" aria-live="polite">
+        <p class="vt-meaning">
+          {name} is {meaningOf(layer, chosen, cell)}:
+        </p>
+        <p class="vt-formula">
+          <Formula parts={parts} onMore={toggle} />
+          {isWhole && (
+            <button type="button" class="vt-more" onClick={toggle}>
+              fewer terms
+            </button>
+          )}
+        </p>
+        <pre class="vt-code">
+          {line ? `${line}\n` : ""}
+          {name} # {sixDigits(matrixNamed(worked, cell.name).at(cell.row, cell.col))}
+        </pre>
+      </div>
+    </>
+  );
+}
+
+/** The parts of a formula, in the colours that mark them in the pictures. */
+function Formula({ parts, onMore }: { parts: readonly Part[]; onMore?: () => void }) {
+  return (
+    <>
+      {parts.map(([kind, text], at) =>
+        kind === "more" ? (
+          <button type="button" class="vt-more" key={`${at}`} onClick={onMore}>
+            {text}
+          </button>
+        ) : (
+          <span class={`vt-term-${kind}`} key={`${at}`}>
+            {text}
+          </span>
+        ),
+      )}
+    </>
+  );
+}
+
+/** A headline whose words have the colours of their roles. */
+export function Pieces({ pieces }: { pieces: readonly Piece[] }) {
+  return (
+    <>
+      {pieces.map(([text, role], at) =>
+        role ? (
+          <bdi class={`vt-of-${role}`} key={`${at}`}>
+            {text}
+          </bdi>
+        ) : (
+          text
+        ),
+      )}
+    </>
+  );
+}

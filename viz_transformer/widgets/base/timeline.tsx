@@ -1,0 +1,103 @@
+// The timeline: the named steps of a story, a knob to drag along them, and a button that plays them.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { indexAfterKey } from "./js/chart.js";
+
+const STEP_MS = 1100; // of playing
+
+interface TimelineProps {
+  /** What a screen reader calls it. */
+  label: string;
+  /** The names of the steps, in their order. */
+  steps: readonly string[];
+  /** The step that is shown; null before the first is chosen. */
+  at: number | null;
+  onStep: (step: number) => void;
+  /** The class of the names: `vt-of-query` where they are written words. */
+  kind?: string;
+  /** How long each step is shown while it plays. */
+  ms?: number;
+}
+
+/** Steps from left to right, in the timeline's zone. */
+export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: TimelineProps) {
+  const [playing, setPlaying] = useState(false);
+  const track = useRef<HTMLDivElement>(null);
+  const last = steps.length - 1;
+  const now = at ?? -1;
+  const newest = useRef({ now, onStep });
+  newest.current = { now, onStep };
+
+  useEffect(() => {
+    if (!playing) return;
+    const timer = setInterval(() => {
+      const { now: shown, onStep: step } = newest.current;
+      if (shown >= last) setPlaying(false);
+      else step(shown + 1);
+    }, ms);
+    return () => clearInterval(timer);
+  }, [playing, last, ms]);
+
+  const go = (step: number) => {
+    setPlaying(false);
+    if (step !== now) onStep(Math.min(last, Math.max(0, step)));
+  };
+  const play = () => {
+    if (!playing && now >= last) onStep(0);
+    setPlaying(!playing);
+  };
+  const stepAt = (x: number) => {
+    const box = track.current?.getBoundingClientRect();
+    return box ? Math.round(((x - box.left) / box.width) * steps.length - 0.5) : 0;
+  };
+  return (
+    <>
+      <span class="vt-play">
+        <button type="button" aria-label="Back" disabled={now <= 0} onClick={() => go(now - 1)}>
+          ◀
+        </button>
+        <button type="button" class="vt-play-button" aria-label={playing ? "Pause" : "Play"} onClick={play}>
+          {playing ? "❚❚" : "▶"}
+        </button>
+        <button type="button" aria-label="Forward" disabled={now >= last} onClick={() => go(now + 1)}>
+          ▶
+        </button>
+      </span>
+      <div
+        ref={track}
+        class="vt-track"
+        role="slider"
+        tabIndex={0}
+        data-lm-suppress-shortcuts="true"
+        aria-label={label}
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={Math.max(0, now)}
+        aria-valuetext={at === null ? "none chosen" : `${steps[at]}, ${at + 1} of ${steps.length}`}
+        onKeyDown={(event) => {
+          const step = indexAfterKey(event, Math.max(0, now), steps.length);
+          if (step === null) return;
+          event.preventDefault();
+          go(step);
+        }}
+        onPointerDown={(event) => {
+          event.currentTarget.setPointerCapture(event.pointerId);
+          go(stepAt(event.clientX));
+        }}
+        onPointerMove={(event) => {
+          if (event.currentTarget.hasPointerCapture(event.pointerId)) go(stepAt(event.clientX));
+        }}
+      >
+        {steps.map((name, step) => (
+          <span
+            class={`vt-step ${kind}`}
+            key={`${step} ${name}`}
+            data-state={step === now ? "now" : step < now ? "past" : "ahead"}
+          >
+            <span class="vt-step-title">{name}</span>
+          </span>
+        ))}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,110 @@
+// The header: the sentences as chips, each a word that can be chosen; of a long text a field to find one.
+
+import { elide, markMeaning, visible } from "../base/js/text.js";
+import { findNext, pin, pinOfKind, togglePlace } from "./choose.ts";
+import { foundInWords } from "./selection.js";
+import type { Room } from "./room.ts";
+import type { Snapshot } from "./snapshot.js";
+
+const LETTERS = 16; // of a word
+const lettersOf = (text: string) => Array.from(text).length;
+const MOST = 18; // words of a sentence
+
+/** The words that are read, and those that are written. */
+export function Chips({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
+  const { entries, pictureOf, linked, lit, placesFor } = snapshot;
+  const hasSource = entries.has("encoder") || entries.has("cross");
+  const hasTarget = entries.has("decoder") || entries.has("cross");
+  const source = !hasSource
+    ? []
+    : entries.has("cross")
+      ? pictureOf("cross").keys
+      : pictureOf("encoder").queries;
+  const target = !hasTarget ? [] : pictureOf(entries.has("cross") ? "cross" : "decoder").queries;
+  const sourceAxis = lit.kind === "encoder" ? "query" : "key";
+  const chosen = {
+    source: lit.kind === "decoder" ? null : lit[sourceAxis],
+    target: lit.kind === "encoder" ? null : lit.query,
+  };
+  const choose = (side: "source" | "target", index: number) => {
+    const isEncoder = lit.kind === "encoder" || !entries.has("cross");
+    if (linked) {
+      const axis = side === "source" ? "key" : "query";
+      const column = linked.columns.findIndex((one) => one.kind === "cross" && one.axis === axis);
+      if (!placesFor(snapshot.pinned).some((one) => one.column === column && one.index === index))
+        togglePlace(room, { column, index });
+    } else if (side === "source") {
+      if (isEncoder) pinOfKind(room, { kind: "encoder", query: index, key: null });
+      else pinOfKind(room, { kind: "cross", query: null, key: index });
+    } else if (lit.kind === "encoder") pinOfKind(room, { kind: "cross", query: index, key: null });
+    else pin(room, { query: index, key: null });
+  };
+  const isLong = source.length > MOST || target.length > MOST;
+  return (
+    <>
+      {source.length > 0 && (
+        <Words names={source} side="key" at={chosen.source} choose={(index) => choose("source", index)} />
+      )}
+      {source.length > 0 && target.length > 0 && <span aria-hidden="true">→</span>}
+      {target.length > 0 && (
+        <Words names={target} side="query" at={chosen.target} choose={(index) => choose("target", index)} />
+      )}
+      {isLong && <Finder room={room} snapshot={snapshot} />}
+    </>
+  );
+}
+
+interface WordsProps {
+  names: string[];
+  side: "key" | "query";
+  at: number | null;
+  choose: (index: number) => void;
+}
+
+function Words({ names, side, at, choose }: WordsProps) {
+  if (names.length > MOST) {
+    const which = at === null ? "" : `${visible(names[at])}, ${(at + 1).toLocaleString("en")} of `;
+    return (
+      <span class={`vt-chip vt-of-${side}`}>{`${which}${names.length.toLocaleString("en")} tokens`}</span>
+    );
+  }
+  return (
+    <>
+      {names.map((name, index) => (
+        <button
+          type="button"
+          class={`vt-chip vt-of-${side}`}
+          key={`${index} ${name}`}
+          aria-pressed={index === at}
+          data-lm-suppress-shortcuts="true"
+          title={markMeaning(name) ?? visible(name)}
+          onClick={() => choose(index)}
+        >
+          <bdi>{elide(visible(name), LETTERS, lettersOf)}</bdi>
+        </button>
+      ))}
+    </>
+  );
+}
+
+/** A field for a part of a word: words that hold it are marked, and Enter goes from one to the next. */
+export function Finder({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
+  const { search } = snapshot.options;
+  return (
+    <label class="vt-finder">
+      Find a word
+      <input
+        type="search"
+        size={12}
+        value={search}
+        data-lm-suppress-shortcuts="true"
+        onInput={(event) => room.set({ search: event.currentTarget.value })}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") findNext(room);
+          event.stopPropagation();
+        }}
+      />
+      <output>{search ? foundInWords(snapshot.found) : ""}</output>
+    </label>
+  );
+}

@@ -1,0 +1,428 @@
+// Columns of words joined by arcs: the queries and keys of one head, or all kinds of attention, linked.
+//
+// An arc is as wide and as dark as its weight. What is chosen has its path dark and the rest pale.
+
+import { drawText, fitCanvas } from "../base/js/canvas.js";
+import { colourOf, textColourOn, weightColour } from "../base/js/colour.js";
+import { element } from "../base/js/controls.js";
+import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
+import { moveCell } from "../base/js/heatmap.js";
+import { percent } from "../base/percent.ts";
+import { elide, formatWeight, isUnchanged, visible } from "../base/js/text.js";
+import { pulse, tween } from "../base/motion.ts";
+import { isMany, pathsOf } from "./attention_paths.js";
+import { onRoomKey, type Picked, pin, pinOfKind, togglePin, togglePlace, toggleToken } from "./choose.ts";
+import {
+  type Arc,
+  arcAt,
+  arcInView,
+  type ColumnsLayout,
+  columnsLayout,
+  curveOf,
+  pointOf,
+  scrollTo,
+  thickness,
+  tokenAt,
+  tokensInView,
+} from "./columns.ts";
+import type { DisplayedHead } from "./displayed_head.js";
+import { movePlace, type Place, pinOf } from "./linked_columns.js";
+import { addCanvas, type Mount, type Picture } from "./mount.ts";
+import type { Room } from "./room.ts";
+import type { Snapshot } from "./snapshot.js";
+
+const LABEL = "Words and who attends to whom: the arrow keys choose query and key";
+const SLIM = 100; // a column whose words get all of its width
+const TITLE = 26; // above the columns
+const [LARGE, USUAL, SMALL] = [18, 15, 12.5]; // a word; at the usual width 20, 17 and 14 pixels
+const PALE = 0.13; // where on the scale of weights the arcs are that are not chosen
+const MOST_MOVING = 4096; // weights that are moved one by one
+const DOTS = 3; // that flow along an arc
+const SHORT = 44; // an arc on which there is room for one
+
+type Paths = ReturnType<typeof pathsOf>;
+
+export const columnsPicture: Mount = (room, node) => new ColumnsPicture(room, node);
+
+class ColumnsPicture implements Picture {
+  #room;
+  #titles;
+  #scroller;
+  #scrolled;
+  #canvas;
+  #motions = new Map<string, ReturnType<typeof tween>>();
+  #flow = pulse();
+  #layout: ColumnsLayout | null = null;
+  #arcs: Arc[] = [];
+  #lastPinned = "";
+  #lastFocus = "";
+  close;
+
+  constructor(room: Room, node: HTMLElement) {
+    this.#room = room;
+    this.#titles = element(node, "div", "vt-columns", { "aria-hidden": "true" });
+    this.#scroller = element(node, "div", "vt-scroll");
+    this.#scrolled = element(this.#scroller, "div", "vt-scrolled"); // as high as all words; the canvas stays in view
+    this.#canvas = addCanvas(room, this.#scrolled, LABEL);
+    this.close = this.#canvas.close;
+    const { canvas, view } = this.#canvas;
+    addCanvasListeners<Place | Arc>(view, canvas, {
+      scale: () => room.theme.scale,
+      hitTest: (x, y) => this.#hitTest(x, y),
+      onPoint: (hit) => room.setState({ hover: hit && this.#cellOf(hit) }),
+      onClick: (hit) => this.#onClick(hit),
+      onKey: (event) => this.#onKey(event),
+    });
+    view.listen(this.#scroller, "scroll", view.redraw);
+  }
+
+  /** How far the words are scrolled. */
+  get #top(): number {
+    return this.#scroller.scrollTop / this.#room.theme.scale;
+  }
+
+  #hitTest(x: number, y: number): Place | Arc | null {
+    if (!this.#layout) return null;
+    const below = y + this.#top;
+    return tokenAt(this.#layout, x, below) ?? arcAt(this.#layout, this.#arcs, x, below);
+  }
+
+  /** The cell of an arc, or of a word. */
+  #cellOf(hit: Place | Arc): Picked {
+    const { linked, links, chosen } = this.#room.snapshot();
+    if ("index" in hit) {
+      if (linked) return pinOf(linked, hit);
+      return hit.column ? { query: null, key: hit.index } : { query: hit.index, key: null };
+    }
+    const [query, key] = links[hit.at].flip ? [hit.right, hit.left] : [hit.left, hit.right];
+    return { kind: linked ? linked.links[hit.at].kind : chosen.kind, query, key };
+  }
+
+  #onClick(hit: Place | Arc): void {
+    const room = this.#room;
+    if ("index" in hit) toggleToken(room, hit);
+    else if (room.snapshot().linked) pinOfKind(room, this.#cellOf(hit) as Picked & { kind: string });
+    else togglePin(room, this.#cellOf(hit));
+  }
+
+  #onKey(event: KeyboardEvent): boolean {
+    const room = this.#room;
+    if (onRoomKey(room, event, true)) return true;
+    if (!ARROWS.includes(event.key) || !this.#layout) return false;
+    const { shown, pinned, linked, placesFor } = room.snapshot();
+    const [place] = placesFor(pinned);
+    if (!linked) pin(room, moveCell(pinned, shown.rows, shown.cols, event.key));
+    else togglePlace(room, movePlace(this.#layout.counts, place, event.key) ?? place);
+    return true;
+  }
+
+  /** A picture of weights on its way from the one before it. */
+  #moving(shown: DisplayedHead): DisplayedHead {
+    const { weights, entry } = shown;
+    if (!weights || weights.length > MOST_MOVING) return shown;
+    if (!this.#motions.has(entry.kind)) this.#motions.set(entry.kind, tween());
+    const motion = this.#motions.get(entry.kind)!;
+    const values = motion.at(Array.from(weights));
+    if (!motion.isMoving()) return shown;
+    this.#room.frame.redraw();
+    const name = `${shown.name} moving ${performance.now()}`;
+    return { ...shown, weights: Float32Array.from(values), name };
+  }
+
+  #layOut({ names }: Snapshot, titles: string[], width: number, height: number): ColumnsLayout {
+    const { memo, theme } = this.#room;
+    const measure = theme.measure!;
+    return memo("columns", [...names, titles.join(), width, height], () => {
+      const longest = names.map((each, at) =>
+        Math.max(
+          measure(titles[at], SMALL, false) - 60, // it may stand over the gap
+          ...each.map((name: string) => measure(visible(name), LARGE, true)),
+        ),
+      );
+      const counts = names.map((each) => each.length);
+      return columnsLayout(counts, longest, { width, height });
+    });
+  }
+
+  #showTitles(texts: string[], { xs, widths }: ColumnsLayout): void {
+    const { memo, theme } = this.#room;
+    memo("titles", [texts.join(), xs.join()], () => {
+      this.#titles.replaceChildren();
+      texts.forEach((text, at) => {
+        const title = element(this.#titles, "span");
+        title.textContent = text;
+        title.style.left = `${xs[at] * theme.scale}px`;
+        title.style.maxWidth = `${((xs[at + 1] ?? xs[at] + widths[at] + 8) - xs[at] - 8) * theme.scale}px`;
+      });
+    });
+  }
+
+  /** Bring what has just been pinned into view. */
+  #reveal({ placesFor, pinned }: Snapshot, layout: ColumnsLayout): void {
+    const places = placesFor(pinned);
+    const now = JSON.stringify(places);
+    if (now === this.#lastPinned) return;
+    this.#lastPinned = now;
+    const { scale } = this.#room.theme;
+    for (const { index } of places) this.#scroller.scrollTop = scrollTo(layout, this.#top, index) * scale;
+  }
+
+  draw(snapshot: Snapshot, box: { width: number; height: number }): void {
+    const { links, lit, linked, placesFor, pinned, shown } = snapshot;
+    const room = this.#room;
+    const { scale } = room.theme;
+    const titles = linked ? linked.columns.map((one) => one.title) : ["query", "key"];
+    const layout = this.#layOut(snapshot, titles, box.width / scale - 4, box.height / scale - TITLE);
+    this.#layout = layout;
+    this.#titles.style.height = `${TITLE * scale}px`;
+    this.#scroller.style.height = `${layout.shown * scale}px`;
+    this.#scrolled.style.height = `${layout.height * scale}px`;
+    this.#showTitles(titles, layout);
+    this.#reveal(snapshot, layout);
+    const places = placesFor(lit);
+    const focus = places[0] ?? null;
+    const focusNow = JSON.stringify([focus, links.map((link) => link.shown.name)]);
+    if (focusNow !== this.#lastFocus) this.#flow.start();
+    this.#lastFocus = focusNow;
+    const moved = links.map((link) => ({ ...link, shown: this.#moving(link.shown) }));
+    const paths = pathsIn(snapshot, moved, layout, this.#top, focus, room);
+    const others = focus ? pathsIn(snapshot, moved, layout, this.#top, null, room) : paths;
+    this.#arcs = [...arcsOf(paths, moved), ...(focus ? arcsOf(others, moved) : [])];
+    const flow = this.#flow;
+    const drawn = { snapshot, links: moved, paths, others, focus, places, flow };
+    drawColumns(this.#canvas.canvas, layout, this.#top, drawn, room);
+    if (flow.isMoving()) room.frame.redraw();
+    room.lines = focus ? [] : paths.lines;
+    const { rows, cols } = shown;
+    this.#canvas.announce({ rows, cols, row: pinned.query, col: pinned.key, text: snapshot.told() });
+  }
+}
+
+/** The paths from a focus, or without one the strongest lines, of many those of the rows in view. */
+function pathsIn(
+  { names, options }: Snapshot,
+  links: { shown: DisplayedHead; flip: boolean }[],
+  layout: ColumnsLayout,
+  top: number,
+  focus: Place | null,
+  { memo }: Room,
+): Paths {
+  const inView =
+    links.some((link) => isMany(link.shown)) && !focus
+      ? tokensInView(layout, top, Math.max(...layout.counts))
+      : undefined;
+  const shownNames = links.map((link) => link.shown.name).join();
+  const at = [shownNames, focus?.column, focus?.index, options.threshold, inView?.join()];
+  return memo(focus ? "paths" : "lines", at, () =>
+    pathsOf(
+      links,
+      names.map((each) => each.length),
+      focus,
+      options.threshold,
+      inView,
+    ),
+  );
+}
+
+function arcsOf({ lines }: Paths, links: { flip: boolean }[]): Arc[] {
+  return lines.flatMap((each, at) =>
+    Array.from({ length: each?.count ?? 0 }, (_, i) => {
+      const { row, col, value } = each!;
+      const [left, right] = links[at].flip ? [col[i], row[i]] : [row[i], col[i]];
+      return { at, left, right, value: value[i] };
+    }),
+  );
+}
+
+interface Drawn {
+  snapshot: Snapshot;
+  links: { shown: DisplayedHead; flip: boolean }[];
+  paths: Paths;
+  others: Paths;
+  focus: Place | null;
+  places: Place[];
+  flow: ReturnType<typeof pulse>;
+}
+
+const hasPlace = (places: Place[], column: number, index: number) =>
+  places.some((one) => one.column === column && one.index === index);
+
+/** Draw the words and their arcs, as far as they are in view: `top` is scrolled away. */
+function drawColumns(
+  canvas: HTMLCanvasElement,
+  layout: ColumnsLayout,
+  top: number,
+  drawn: Drawn,
+  room: Room,
+): void {
+  const { theme } = room;
+  const { snapshot, links, paths, others, focus, places } = drawn;
+  const context = fitCanvas(canvas, layout.width, layout.shown, theme.scale);
+  context.translate(0, -top);
+  const { limit } = snapshot.shown;
+  const colour = (value: number, isPale: boolean) => {
+    if (limit === null)
+      return `rgb(${colourOf(isPale ? PALE * Math.abs(value) + 0.04 : value, theme.stops)})`;
+    const strength = 0.5 * Math.min(1, Math.abs(value)) * (isPale ? 0.3 : 1);
+    return `rgb(${colourOf(value < 0 ? 0.5 - strength : 0.5 + strength, theme.signedStops)})`;
+  };
+  const chosen = places.length > 1 ? arcOfCell(places) : null;
+  const isChosen = (arc: Arc) =>
+    !chosen || (arc.at === chosen.at && arc.left === chosen.left && arc.right === chosen.right);
+  const stroke = (arc: Arc, isPale: boolean) => {
+    if (!arcInView(layout, top, arc)) return;
+    const [x0, y0, x1, y1, x2, y2, x3, y3] = curveOf(layout, arc);
+    context.strokeStyle = colour(arc.value, isPale);
+    context.lineWidth = thickness(arc.value, layout);
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(x1, y1, x2, y2, x3, y3);
+    context.stroke();
+  };
+  const byStrength = (a: Arc, b: Arc) => Math.abs(a.value) - Math.abs(b.value); // the strongest above the others
+  if (focus) for (const arc of arcsOf(others, links).sort(byStrength)) stroke(arc, true);
+  const lit = arcsOf(paths, links).sort(byStrength);
+  for (const arc of lit) stroke(arc, !isChosen(arc));
+  if (focus && drawn.flow.isMoving())
+    for (const arc of lit) if (isChosen(arc)) drawDots(context, layout, arc, drawn, room);
+  snapshot.names.forEach((_, at) => {
+    drawColumn(context, layout, top, at, drawn, room);
+  });
+}
+
+/** The arc between two places that are chosen. */
+function arcOfCell([one, other]: Place[]): Omit<Arc, "value"> {
+  const [left, right] = one!.column < other!.column ? [one!, other!] : [other!, one!];
+  return { at: left.column, left: left.index, right: right.index };
+}
+
+/** Dots that flow from the key to the query, as large as the weight. */
+function drawDots(
+  context: CanvasRenderingContext2D,
+  layout: ColumnsLayout,
+  arc: Arc,
+  { links, flow }: Drawn,
+  room: Room,
+) {
+  const curve = curveOf(layout, arc);
+  const length = Math.hypot(curve[6] - curve[0], curve[7] - curve[1]);
+  const count = length < SHORT ? 1 : DOTS;
+  const radius = Math.max(1, thickness(arc.value, layout) / 4);
+  context.fillStyle = room.theme.roles.paper;
+  for (let dot = 0; dot < count; dot++) {
+    const t = flow.share() * (1 + (count - 1) * 0.15) - dot * 0.15;
+    if (t < 0 || t > 1) continue;
+    const [x, y] = pointOf(curve, links[arc.at].flip ? t : 1 - t); // keys stand left where the link is turned
+    context.beginPath();
+    context.arc(x, y, radius, 0, 7);
+    context.fill();
+  }
+}
+
+/** The words of a column, each with how strongly the paths reach it. */
+function drawColumn(
+  context: CanvasRenderingContext2D,
+  layout: ColumnsLayout,
+  top: number,
+  at: number,
+  drawn: Drawn,
+  room: Room,
+) {
+  const { snapshot, links, paths, focus, places } = drawn;
+  const { names, placesFor, pinned, found, shown, linked } = snapshot;
+  const { theme } = room;
+  const { roles } = theme;
+  const { xs, widths, pitch, box } = layout;
+  const reach = focus?.column === at ? null : paths.reach[at];
+  const isKey = linked ? linked.columns[at].axis === "key" : at === 1;
+  const written = linked
+    ? linked.columns[at].kind !== "encoder" && !(linked.columns[at].kind === "cross" && isKey)
+    : false;
+  const role = (linked ? written : !isKey) ? roles.query : roles.key;
+  // A difference reaches one step far, and each kind has its own scale.
+  const own = reach && shown.limit !== null ? links[Math.min(at, focus!.column)].shown : null;
+  const limit = own?.limit ?? null;
+  const pins = placesFor(pinned);
+  const isClosed = closedIn(drawn, at);
+  const [start, end] = tokensInView(layout, top, names[at].length);
+  for (let index = start; index < end; index++) {
+    const [x, y, middle] = [xs[at], (index + 0.5) * pitch - box / 2, (index + 0.5) * pitch];
+    const isPinned = hasPlace(pins, at, index);
+    const weight = reach?.[index] ?? 0;
+    const isLit = reach && Math.abs(weight) >= 0.005;
+    const rgb = isLit ? weightColour(weight, limit, theme) : null;
+    context.fillStyle = rgb ? `rgb(${rgb})` : roles.raised;
+    roundedBox(context, x + 1, y, widths[at] - 2, box);
+    context.fill();
+    context.lineWidth = isPinned ? 2.2 : 1;
+    context.strokeStyle = isPinned ? roles.ink : roles.line;
+    if (isPinned || !rgb) context.stroke();
+    if (isClosed(index)) hatch(context, roles.line);
+    const digits = isLit ? numberIn(weight, limit, own?.entry.least) : "";
+    const bold = isPinned || hasPlace(places, at, index);
+    const word = visible(names[at][index]);
+    const sizes = pitch >= 34 ? [LARGE, USUAL, SMALL] : [USUAL, SMALL];
+    const inset = widths[at] < SLIM ? 6 : 11;
+    const besideNumber = (number: string) =>
+      widths[at] - 2 * inset - (number ? theme.measure!(number, SMALL, false) + 8 : 0);
+    const fits = (each: number, number: string) => theme.measure!(word, each, bold) <= besideNumber(number);
+    // Rather a word without its number, which the inspector has, than a part of it.
+    const number = sizes.some((each) => fits(each, digits)) ? digits : "";
+    const size = sizes.find((each) => fits(each, number)) ?? SMALL;
+    const beside = besideNumber(number);
+    const text = elide(word, beside, (part: string) => theme.measure!(part, size, bold));
+    const colour = rgb ? textColourOn(rgb) : isClosed(index) ? roles.muted : role;
+    drawText(context, text, x + inset, middle, {
+      font: `${bold ? 700 : 400} ${size}px ${theme.family}`,
+      colour,
+      marked: found[at]?.[index] ? colour : false,
+    });
+    if (number)
+      drawText(context, number, x + widths[at] - inset, middle, {
+        font: `${SMALL}px ${theme.family}`,
+        colour,
+        align: "right",
+      });
+  }
+}
+
+/** How strongly a path reaches a word, as its box says it. */
+function numberIn(weight: number, limit: number | null, least?: number): string {
+  if (limit === null) return percent(Math.min(1, weight));
+  return isUnchanged(weight, limit) ? "" : formatWeight(weight, limit, least);
+}
+
+/** Which words of a column the mask closes to the query that is lit: those that are not written yet. */
+function closedIn({ links, focus, snapshot }: Drawn, at: number): (index: number) => boolean {
+  const link = links[at - 1];
+  if (!link || link.flip || focus?.column !== at - 1) return () => false;
+  const { masked, cols } = link.shown;
+  const start = focus.index * cols;
+  return (index) => snapshot.lit.query !== null && Boolean(masked?.[start + index]);
+}
+
+/** Slanted lines over the box that was drawn last. */
+function hatch(context: CanvasRenderingContext2D, colour: string): void {
+  const { width, height } = context.canvas;
+  context.save();
+  context.clip();
+  context.beginPath();
+  for (let x = -height; x < width; x += 7) {
+    context.moveTo(x, height);
+    context.lineTo(x + height, 0);
+  }
+  [context.strokeStyle, context.lineWidth] = [colour, 1.2];
+  context.stroke();
+  context.restore();
+}
+
+function roundedBox(
+  context: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+): void {
+  context.beginPath();
+  context.roundRect(x, y, width, height, 6);
+}

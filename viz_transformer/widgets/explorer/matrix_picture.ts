@@ -1,0 +1,138 @@
+// The weights of the chosen head as a matrix that fills the stage, with a window onto it when it is enlarged.
+
+import { ARROWS, addCanvasListeners, addZoom } from "../base/js/gestures.js";
+import { paintPlaceholder } from "../base/js/head_grid.js";
+import {
+  cellAt,
+  drawMatrix,
+  type HeatmapLayout,
+  matrixLayout,
+  moveCell,
+  offscreenCanvas,
+  paintCells,
+  reveal,
+  WHOLE,
+  type Window,
+} from "../base/js/heatmap.js";
+import { pixelRatio } from "../base/js/canvas.js";
+import { visible } from "../base/js/text.js";
+import { onRoomKey, pin, togglePin } from "./choose.ts";
+import { addCanvas, type Picture } from "./mount.ts";
+import { scaled } from "./colour_scale.ts";
+import type { Room } from "./room.ts";
+import type { Snapshot } from "./snapshot.js";
+import { wordsRead } from "./readout.ts";
+
+const LABEL = "Weights of the chosen head: the arrow keys choose query and key, plus and minus zoom";
+const LONGEST_LABEL = 40; // characters of a token that are measured
+const LARGEST = 150; // of a cell: of few words the numbers would float in it
+const FONT = 15; // the widest labels are written in
+
+/** The matrix, in its place on the stage. */
+export class MatrixPicture implements Picture {
+  #room;
+  #canvas;
+  #zoom;
+  #cells = offscreenCanvas();
+  #layout: HeatmapLayout | undefined;
+  #lastPinned = "";
+  close;
+
+  constructor(room: Room, node: HTMLElement) {
+    this.#room = room;
+    this.#canvas = addCanvas(room, node, LABEL);
+    this.close = this.#canvas.close;
+    const { canvas, view } = this.#canvas;
+    const scale = () => room.theme.scale;
+    this.#zoom = addZoom(view, canvas, {
+      scale,
+      layout: () => this.#layout,
+      onMove: (window) => room.setState({ window }),
+    });
+    addCanvasListeners(view, canvas, {
+      scale,
+      hitTest: (x, y) => (this.#layout ? cellAt(this.#layout, x, y) : null),
+      onPoint: (hover) => room.setState({ hover }),
+      onClick: (cell) => {
+        if (!this.#zoom.wasDragged()) togglePin(room, cell);
+      },
+      onKey: (event) => this.#onKey(event),
+      onDrag: this.#zoom.onDrag,
+    });
+  }
+
+  #onKey(event: KeyboardEvent): boolean {
+    const room = this.#room;
+    if (this.#zoom.onKey(event) || onRoomKey(room, event, true)) return true;
+    if (!ARROWS.includes(event.key)) return false;
+    const { shown, pinned } = room.snapshot();
+    pin(room, moveCell(pinned, shown.rows, shown.cols, event.key));
+    return true;
+  }
+
+  /** Enlarge, with the pinned cell in the window if there is one; 0 times shows the whole. */
+  zoomBy(times: number): void {
+    if (times) this.#zoom.zoomBy(times);
+    else this.#room.setState({ window: WHOLE });
+    this.#lastPinned = ""; // it is brought into the window
+  }
+
+  /** Where it stands, with a cell that has just been pinned in the window. */
+  #layOut(snapshot: Snapshot, width: number, maxHeight: number): HeatmapLayout {
+    const { shown, pinned, state } = snapshot;
+    const { memo, theme } = this.#room;
+    const measure = (name: string) => theme.measure!(visible(name).slice(0, LONGEST_LABEL), FONT, true);
+    const widest = (slot: string, names: string[]): number =>
+      memo(slot, [names], () => Math.ceil(Math.max(...names.map(measure))));
+    const laidOut = (view: Window) =>
+      matrixLayout({
+        rows: shown.rows,
+        cols: shown.cols,
+        width,
+        maxHeight,
+        rowSeconds: shown.rowSeconds,
+        colSeconds: shown.colSeconds,
+        rowLabel: widest("rowLabel", shown.rowNames),
+        colLabel: widest("colLabel", shown.keys),
+        ratio: pixelRatio() * theme.scale * theme.zoom,
+        view,
+        largest: LARGEST,
+      });
+    const found = laidOut(state.window);
+    const now = `${pinned.query} ${pinned.key}`;
+    const isNew = now !== this.#lastPinned;
+    this.#lastPinned = now;
+    if (!isNew || found.zoom === 1 || (pinned.query === null && pinned.key === null)) return found;
+    const window = reveal(found, pinned);
+    this.#room.state = { ...this.#room.state, window };
+    return laidOut(window);
+  }
+
+  draw(snapshot: Snapshot, box: { width: number; height: number }): void {
+    const { shown: plain, active, pinned, entry, options, found, overviewOf, problem } = snapshot;
+    const { theme, memo } = this.#room;
+    const layout = this.#layOut(snapshot, box.width / theme.scale, box.height / theme.scale);
+    this.#layout = layout;
+    const least = options.threshold * (plain.limit ?? 1);
+    const shown = scaled(plain, options.colourScale, least, memo);
+    const { cell, rowCell, x, y, boxWidth, boxHeight } = layout;
+    const at = [shown.name, cell, rowCell, x, y, boxWidth, boxHeight, least];
+    const painted = memo("cells", at, () => {
+      if (shown.weights) return paintCells(shown, layout, least, theme, this.#cells);
+      const [layer, head] = shown.heads[0];
+      return paintPlaceholder(overviewOf(entry.kind), layer * entry.heads + head, entry.signed, theme);
+    });
+    const marks = {
+      active,
+      pinned,
+      named: wordsRead(plain, active),
+      least,
+      found: { queries: found[0], keys: found[1] },
+      waiting: problem ? "not here" : "loading…",
+      numbers: plain.weights,
+    };
+    drawMatrix(this.#canvas.canvas, layout, painted, shown, marks, theme);
+    const { rows, cols } = plain;
+    this.#canvas.announce({ rows, cols, row: pinned.query, col: pinned.key, text: snapshot.told() });
+  }
+}

@@ -1,0 +1,153 @@
+// What the explorer's parts share: the weights, what is chosen, and how it changes.
+//
+// One way for the data: the model's traits and this view's own state → a snapshot → what is drawn. Interaction
+// reads a snapshot, and changes traits or state alone.
+
+import type { Theme } from "../base/js/colour.js";
+import { zoomOf } from "../base/js/canvas.js";
+import { canAsk } from "../base/js/kernel.js";
+import type { Frame } from "../base/stage_view.tsx";
+import { createMemo } from "./caches.js";
+import { createHeadPictures } from "./displayed_head.js";
+import { INITIAL_STATE, type Snapshot, takeSnapshot, type ViewState } from "./snapshot.js";
+import { WeightStore } from "./weight_store.js";
+
+/** The traits that the explorer reads and sets; view.py says what each is. */
+export interface Traits {
+  data: object;
+  kind: string;
+  layer: number;
+  head: number;
+  query: number | null;
+  key: number | null;
+  selected: [number, number][];
+  aggregate: string;
+  threshold: number;
+  hide_special: boolean;
+  merge_words: boolean;
+  order: string;
+  search: string;
+  linked: boolean;
+  linked_heads: Record<string, [number, number]>;
+  wall: boolean;
+  picture: string;
+  colour_scale: string;
+  scores: object;
+  pair: string;
+  segments: number[];
+  seconds_per_frame: number | null;
+  attends_by: string;
+  biased: string[];
+  grid: number[];
+  image: object;
+  label_filter: string[];
+  layer_filter: number[];
+  least_score: number | null;
+  text_size: number;
+}
+
+/** The page's colours and fonts, and those of the roles, for canvases; lengths are in units of `scale` pixels. */
+export type StageTheme = Theme & { scale: number; zoom: number; roles: Record<Role, string> };
+type Role =
+  | "query"
+  | "query-tint"
+  | "key"
+  | "key-tint"
+  | "weight"
+  | "ink"
+  | "muted"
+  | "line"
+  | "raised"
+  | "paper";
+const ROLES: Role[] = [
+  "query",
+  "query-tint",
+  "key",
+  "key-tint",
+  "weight",
+  "ink",
+  "muted",
+  "line",
+  "raised",
+  "paper",
+];
+
+const NARROW = 600; // pixels of the view; stage.css has the same
+const FONT = 14; // the unit that the pictures' lengths were chosen for
+
+export class Room {
+  readonly store: WeightStore;
+  readonly memo = createMemo();
+  readonly sources;
+  state: ViewState = INITIAL_STATE;
+  theme!: StageTheme;
+  /** The lines between the columns, as they were drawn last. */
+  lines: ({ count: number; all: number } | null)[] = [];
+  frame: Frame<Traits>;
+  /** Where the picture is on the page. */
+  place: HTMLElement | null = null;
+  #page: Theme | null = null;
+  #heads = new Map<string, { layer: number; head: number }>();
+
+  constructor(frame: Frame<Traits>) {
+    this.frame = frame;
+    this.store = new WeightStore(frame.model, frame.redraw);
+    this.sources = {
+      model: frame.model,
+      store: this.store,
+      memo: this.memo,
+      pictures: createHeadPictures(this.store),
+    };
+  }
+
+  /** Begin a frame, and return what it shows. */
+  begin(frame: Frame<Traits>): Snapshot {
+    this.frame = frame;
+    if (this.store.load()) {
+      this.sources.pictures.clear();
+      this.memo.clear();
+      this.state = { ...INITIAL_STATE, selectsSeveral: this.state.selectsSeveral };
+    }
+    this.state = { ...this.state, isNarrow: frame.width < NARROW };
+    const snapshot = this.snapshot();
+    this.#heads = snapshot.lastHeads;
+    return snapshot;
+  }
+
+  /** What is shown at this moment: two keys may come in one frame. */
+  snapshot(): Snapshot {
+    return takeSnapshot(this.sources, this.state, this.#heads);
+  }
+
+  /** Take the colours and the unit of the zones, once they are on the page. */
+  measure(zones: HTMLElement): void {
+    const { theme: page, traits, width } = this.frame;
+    const zoom = zoomOf(zones);
+    const scale = (Math.min(26, Math.max(16, width / 80)) * traits.text_size) / FONT;
+    if (this.#page === page && this.theme.scale === scale && this.theme.zoom === zoom) return;
+    this.#page = page;
+    this.memo.clear();
+    const style = getComputedStyle(zones);
+    const roles = Object.fromEntries(ROLES.map((role) => [role, style.getPropertyValue(`--${role}`).trim()]));
+    roles.paper = page.background; // as the browser has resolved it
+    this.theme = { ...page, scale, zoom, roles: roles as Record<Role, string> };
+  }
+
+  setState(change: Partial<ViewState>): void {
+    this.state = { ...this.state, ...change };
+    this.frame.redraw();
+  }
+
+  set(change: Partial<Traits>): void {
+    this.frame.set(change);
+  }
+
+  /** Whether what is not here can be asked for. */
+  get canAsk(): boolean {
+    return canAsk(this.frame.model);
+  }
+
+  close(): void {
+    this.store.close();
+  }
+}

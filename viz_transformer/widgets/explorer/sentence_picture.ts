@@ -1,0 +1,315 @@
+// The sentence and its translation, one below the other: an arc over the words that are read shows where the
+// encoder looks, lines between the two rows show where the decoder looks while it writes.
+
+import { drawText, fitCanvas } from "../base/js/canvas.js";
+import { colourOf, textColourOn, weightColour } from "../base/js/colour.js";
+import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
+import { ownNumbers } from "../base/js/head_grid.js";
+import { percent } from "../base/percent.ts";
+import { pulse } from "../base/motion.ts";
+import { elide, visible } from "../base/js/text.js";
+import { onRoomKey, pinOfKind } from "./choose.ts";
+import { type Curve, curveAt, pointOf } from "./columns.ts";
+import { addCanvas, type Mount, type Picture } from "./mount.ts";
+import { wordsRead } from "./readout.ts";
+import type { Room } from "./room.ts";
+import type { Snapshot } from "./snapshot.js";
+
+const LABEL = "The sentence and its translation: the arrow keys go from word to word";
+const SIZES = [24, 20, 17, 14, 12]; // of words; the largest with which all fit
+const [CHIP, PADDING, GAP] = [46, 16, 14];
+const [SOURCE, TARGET] = [0.5, 0.86]; // where the rows stand, as shares of the height
+const THICKEST = 16;
+const [FAINT, STRONG] = [0.15, 0.03]; // weights below are not drawn: of all words, of the chosen one
+const DOTS = 3;
+
+interface Word {
+  kind: "encoder" | "cross";
+  index: number;
+  x: number;
+  y: number;
+  width: number;
+  text: string;
+}
+
+interface Line {
+  curve: Curve;
+  value: number;
+  isChosen: boolean;
+  kind: "encoder" | "cross";
+  query: number;
+  key: number;
+}
+
+interface Layout {
+  words: Word[];
+  lines: Line[];
+  font: number;
+  width: number;
+  height: number;
+}
+
+export const sentencePicture: Mount = (room, node) => new SentencePicture(room, node);
+
+class SentencePicture implements Picture {
+  #room;
+  #canvas;
+  #layout: Layout | null = null;
+  #flow = pulse(700);
+  #lastFocus = "";
+  close;
+
+  constructor(room: Room, node: HTMLElement) {
+    this.#room = room;
+    this.#canvas = addCanvas(room, node, LABEL);
+    this.close = this.#canvas.close;
+    const { canvas, view } = this.#canvas;
+    addCanvasListeners<{ kind: string; query: number | null; key: number | null }>(view, canvas, {
+      scale: () => room.theme.scale,
+      hitTest: (x, y) => this.#cellAt(x, y),
+      onPoint: (hover) => room.setState({ hover }),
+      onClick: (cell) => pinOfKind(room, cell),
+      onKey: (event) => this.#onKey(event),
+    });
+  }
+
+  #cellAt(x: number, y: number) {
+    if (!this.#layout) return null;
+    const { words, lines } = this.#layout;
+    const word = words.find(
+      (each) => Math.abs(x - each.x) <= each.width / 2 && Math.abs(y - each.y) <= CHIP / 2,
+    );
+    if (word) return { kind: word.kind, query: word.index, key: null };
+    return curveAt(lines, x, y);
+  }
+
+  #onKey(event: KeyboardEvent): boolean {
+    const room = this.#room;
+    if (onRoomKey(room, event, true)) return true;
+    if (!ARROWS.includes(event.key)) return false;
+    const { lit, pictureOf } = room.snapshot();
+    const down = { ArrowUp: "encoder", ArrowDown: "cross" }[event.key];
+    const kind = down ?? (lit.kind === "encoder" ? "encoder" : "cross");
+    const count = pictureOf(kind).rows;
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? 0;
+    pinOfKind(room, { kind, query: Math.min(count - 1, Math.max(0, (lit.query ?? 0) + step)), key: null });
+    return true;
+  }
+
+  draw(snapshot: Snapshot, box: { width: number; height: number }): void {
+    const room = this.#room;
+    const { theme } = room;
+    const layout = layOut(snapshot, box.width / theme.scale, box.height / theme.scale, theme.measure!);
+    this.#layout = layout;
+    const focus = layout.lines
+      .flatMap((line) => (line.isChosen ? [line.kind, line.query, line.key] : []))
+      .join();
+    if (focus !== this.#lastFocus) this.#flow.start();
+    this.#lastFocus = focus;
+    const context = fitCanvas(this.#canvas.canvas, layout.width, layout.height, theme.scale);
+    for (const line of layout.lines) strokeLine(context, line, room);
+    if (this.#flow.isMoving()) {
+      for (const line of layout.lines) if (line.isChosen) drawDots(context, line, this.#flow.share(), room);
+      room.frame.redraw();
+    }
+    for (const word of layout.words) drawWord(context, word, layout, snapshot, room);
+    for (const kind of ["encoder", "cross"] as const) drawShare(context, kind, layout, snapshot, room);
+    const { shown, pinned } = snapshot;
+    const text = snapshot.told();
+    this.#canvas.announce({ rows: shown.rows, cols: shown.cols, row: pinned.query, col: pinned.key, text });
+  }
+}
+
+/** Which written word and which read one are chosen; the read one is that which the written one looks at most. */
+function chosenWords({ lit, pictureOf }: Snapshot) {
+  if (lit.kind === "encoder") return { target: null, source: lit.query ?? lit.key };
+  const cross = pictureOf("cross");
+  const [strongest] = wordsRead(cross, { query: lit.query, key: null }, 1).keys;
+  return {
+    target: lit.query,
+    source: lit.kind === "cross" && lit.key !== null ? lit.key : (strongest ?? null),
+  };
+}
+
+function layOut(
+  snapshot: Snapshot,
+  width: number,
+  height: number,
+  measure: NonNullable<Room["theme"]["measure"]>,
+): Layout {
+  const [cross, encoder] = [snapshot.pictureOf("cross"), snapshot.pictureOf("encoder")];
+  const names = { encoder: encoder.queries.map(visible), cross: cross.queries.map(visible) };
+  const widthOf = (texts: string[], size: number) =>
+    texts.reduce((sum, text) => sum + measure(text, size, true) + 2 * PADDING + GAP, -GAP);
+  const fits = (size: number) => [names.encoder, names.cross].every((texts) => widthOf(texts, size) <= width);
+  const font = SIZES.find(fits) ?? SIZES.at(-1)!;
+  const row = (kind: "encoder" | "cross", share: number): Word[] => {
+    const texts = names[kind];
+    // Both rows are spread over the same width, so that a word stands above its translation.
+    const spare = Math.max(0, width - 8 - widthOf(texts, font)) / Math.max(1, texts.length);
+    let x = 4;
+    return texts.map((text, index) => {
+      const own = measure(text, font, true) + 2 * PADDING;
+      const word = { kind, index, text, width: own, x: x + spare / 2 + own / 2, y: share * height };
+      x += own + GAP + spare;
+      return word;
+    });
+  };
+  const [read, written] = [row("encoder", SOURCE), row("cross", TARGET)];
+  return { words: [...read, ...written], lines: linesOf(snapshot, read, written), font, width, height };
+}
+
+/** The lines, the chosen word's last. */
+function linesOf(snapshot: Snapshot, read: Word[], written: Word[]): Line[] {
+  const { pictureOf, lit, options } = snapshot;
+  const { target, source } = chosenWords(snapshot);
+  const [cross, encoder] = [pictureOf("cross"), pictureOf("encoder")];
+  const lines: Line[] = [];
+  const add = (
+    kind: Line["kind"],
+    query: number,
+    key: number,
+    value: number,
+    isChosen: boolean,
+    curve: Curve,
+  ) => {
+    if (value < Math.max(options.threshold, isChosen ? STRONG : FAINT)) return;
+    const isOther = lit.query !== null && lit.key !== null && lit.kind === kind && lit.key !== key;
+    lines.push({ kind, query, key, value, isChosen: isChosen && !isOther, curve });
+  };
+  if (cross.weights)
+    for (const to of written)
+      for (const from of read)
+        add(
+          "cross",
+          to.index,
+          from.index,
+          cross.weights[to.index * cross.cols + from.index],
+          to.index === target,
+          between(from, to),
+        );
+  if (encoder.weights && source !== null)
+    for (const from of read)
+      if (from.index !== source)
+        add(
+          "encoder",
+          source,
+          from.index,
+          encoder.weights[source * encoder.cols + from.index],
+          true,
+          over(from, read[source]),
+        );
+  return lines.sort((a, b) => Number(a.isChosen) - Number(b.isChosen) || a.value - b.value);
+}
+
+/** A curve from a read word down to a written one. */
+function between(from: Word, to: Word): Curve {
+  const [start, end] = [from.y + CHIP / 2, to.y - CHIP / 2];
+  const middle = (start + end) / 2;
+  return [from.x, start, from.x, middle, to.x, middle, to.x, end];
+}
+
+/** An arc over the words, the higher the farther they are apart. */
+function over(from: Word, to: Word): Curve {
+  const y = from.y - CHIP / 2;
+  const top = y - Math.min(y - 34, 40 + 0.3 * Math.abs(from.x - to.x)) * 1.33;
+  return [from.x, y, from.x, top, to.x, top, to.x, y];
+}
+
+const thickness = (value: number) => Math.max(1.5, value * THICKEST);
+
+function strokeLine(
+  context: CanvasRenderingContext2D,
+  { curve, value, isChosen }: Line,
+  { theme }: Room,
+): void {
+  const [x0, y0, x1, y1, x2, y2, x3, y3] = curve;
+  context.strokeStyle = `rgb(${colourOf(isChosen ? value : 0.13 * value + 0.04, theme.stops)})`;
+  context.lineWidth = thickness(value);
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.bezierCurveTo(x1, y1, x2, y2, x3, y3);
+  context.stroke();
+}
+
+function drawDots(
+  context: CanvasRenderingContext2D,
+  { curve, value }: Line,
+  share: number,
+  { theme }: Room,
+): void {
+  context.fillStyle = theme.roles.paper;
+  for (let dot = 0; dot < DOTS; dot++) {
+    const t = share * 1.3 - dot * 0.15;
+    if (t < 0 || t > 1) continue;
+    const [x, y] = pointOf(curve, t);
+    context.beginPath();
+    context.arc(x, y, Math.max(1.2, thickness(value) / 4), 0, 7);
+    context.fill();
+  }
+}
+
+function drawWord(
+  context: CanvasRenderingContext2D,
+  word: Word,
+  layout: Layout,
+  snapshot: Snapshot,
+  room: Room,
+): void {
+  const { theme } = room;
+  const { roles } = theme;
+  const { target, source } = chosenWords(snapshot);
+  const isChosen = word.index === (word.kind === "cross" ? target : source);
+  const isRead = word.kind === "encoder";
+  context.fillStyle = isRead ? roles["key-tint"] : roles["query-tint"];
+  context.beginPath();
+  context.roundRect(word.x - word.width / 2, word.y - CHIP / 2, word.width, CHIP, CHIP / 2);
+  context.fill();
+  if (isChosen) {
+    [context.strokeStyle, context.lineWidth] = [roles.ink, 2.2];
+    context.stroke();
+  }
+  const measure = (text: string) => theme.measure!(text, layout.font, isChosen);
+  drawText(context, elide(word.text, word.width - PADDING, measure), word.x, word.y, {
+    font: `${isChosen ? 700 : 400} ${layout.font}px ${theme.family}`,
+    colour: isRead ? roles.key : roles.query,
+    align: "center",
+  });
+}
+
+/** The share of the strongest chosen line of a kind beside it, and whose it is. */
+function drawShare(
+  context: CanvasRenderingContext2D,
+  kind: "encoder" | "cross",
+  { lines }: Layout,
+  { chosenOf, entries }: Snapshot,
+  { theme }: Room,
+): void {
+  const line = lines.filter((each) => each.isChosen && each.kind === kind).at(-1);
+  if (!line) return;
+  const { layer, head } = chosenOf(kind);
+  const name = `${kind} head ${ownNumbers(entries.get(kind)!, layer, head).join("·")}`;
+  const [x, y] = pointOf(line.curve, 0.5);
+  const rgb = weightColour(line.value, null, theme);
+  const text = percent(line.value);
+  const width = theme.measure!(text, 14, true) + 16;
+  const left = kind === "cross" ? x + thickness(line.value) / 2 + 6 : x - width / 2;
+  context.fillStyle = `rgb(${rgb})`;
+  context.beginPath();
+  context.roundRect(left, y - 13, width, 26, 6);
+  context.fill();
+  [context.strokeStyle, context.lineWidth] = [theme.roles.paper, 2];
+  context.stroke();
+  drawText(context, text, left + width / 2, y, {
+    font: `700 14px ${theme.family}`,
+    colour: textColourOn(rgb),
+    align: "center",
+  });
+  const isBeside = kind === "cross"; // of the line, which it must not cross
+  drawText(context, name, isBeside ? left : left + width / 2, y + 24, {
+    font: `12px ${theme.family}`,
+    colour: theme.roles.muted,
+    align: isBeside ? "left" : "center",
+    behind: theme.roles.paper,
+  });
+}

@@ -1,0 +1,258 @@
+// What the explorer says: its headline, its headings, its notes, and what a head does.
+
+import { ownNumbers, type KindHeads } from "../base/js/head_grid.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { percent } from "../base/percent.ts";
+import {
+  differencePower,
+  elide,
+  formatWeight,
+  isUnchanged,
+  marksExplained,
+  powerOfTen,
+  visible,
+} from "../base/js/text.js";
+import { partInHeading, partInWords, traceInPython } from "./attends_by.js";
+import { isMany } from "./attention_paths.js";
+import { COLOUR_SCALES } from "./colour_scale.ts";
+import type { DisplayedHead } from "./displayed_head.js";
+import { countApart, type Patches } from "./patch_picture.js";
+import { wordsRead } from "./readout.ts";
+import { type Cell, shownInWords } from "./selection.js";
+import { pairInWords } from "./sentence_pair.js";
+import type { Snapshot } from "./snapshot.js";
+import { scoresInWords } from "./wall_heads.js";
+import type { Entry } from "./weight_store.js";
+
+const LETTERS = 28; // of a word in a sentence
+const WEAK = 0.05; // a head hardly attends to what gets less
+
+/** A piece of a sentence: text, or a word in the colour of its role. */
+export type Piece = string | { role: "query" | "key"; word: string };
+
+/** A sentence as text, its words isolated: a right-to-left word leaves the rest in order. */
+export const plainText = (pieces: Piece[]): string =>
+  pieces.map((piece) => (typeof piece === "string" ? piece : `\u2068${piece.word}\u2069`)).join("");
+
+const named = (role: "query" | "key", token: string): Piece => ({
+  role,
+  word: elide(visible(token), LETTERS, (text) => Array.from(text).length),
+});
+
+/** What the active cell, row or column of a picture is, in one sentence; null where none is active. */
+export function activeInWords(shown: DisplayedHead, cell: Cell): Piece[] | null {
+  const { entry, weights, cols, limit, masked } = shown;
+  const { queries, keys } = wordsRead(shown, cell, 1);
+  const [row, col] = [queries[0], keys[0]];
+  if (row === undefined || col === undefined) return null;
+  const [query, key] = [named("query", shown.queries[row]), named("key", shown.keys[col])];
+  const weight = weights![row * cols + col];
+  if (masked?.[row * cols + col])
+    return [query, " may not attend to ", key, `: ${whyMasked(shown, row, col)}`];
+  if (cell.query === null) {
+    if (limit === null) return [key, " gets most from ", query, `: ${percent(weight)}`];
+    return [
+      key,
+      entry.unnormalised ? " is given most by " : " changed most in ",
+      query,
+      `: ${told(shown, weight)}`,
+    ];
+  }
+  const doing: Piece[] = [entry.reads ? "Writing " : "Reading ", query, ", "];
+  if (entry.unnormalised) return [...doing, "it gives ", key, ` the weight ${told(shown, weight)}`];
+  if (limit !== null) {
+    const how = isUnchanged(weight, limit)
+      ? "as much as before"
+      : weight > 0
+        ? "more than before"
+        : "less than before";
+    return [...doing, "it attends to ", key, ` ${how}: ${told(shown, weight)}`];
+  }
+  return [...doing, ...attends(shown, cell.key === null, weight), key, `: ${percent(weight)}`];
+}
+
+/** "this head looks at", and its like. */
+function attends({ aggregate, heads }: DisplayedHead, isStrongest: boolean, weight: number): Piece[] {
+  if (aggregate === "rollout") return ["its vector is made of "];
+  const [who, verb] = heads.length === 1 ? ["this head", "looks"] : [`these ${heads.length} heads`, "look"];
+  if (!isStrongest && weight < WEAK) return [`${who} hardly ${verb} at `];
+  return [`${who} ${verb} ${isStrongest && weight < 0.5 ? "most " : ""}at `];
+}
+
+function whyMasked({ entry, queryAxis, keyAxis }: DisplayedHead, query: number, key: number): string {
+  const isLater = keyAxis.groups[key][0] > queryAxis.groups[query][0];
+  return entry.kind === "decoder" && isLater ? "it comes later" : "the mask closes it";
+}
+
+const told = ({ limit, entry }: DisplayedHead, weight: number): string =>
+  formatWeight(weight, limit, entry.least);
+
+/** The sentence on the stage: what is shown, never why. */
+export function headline(snapshot: Snapshot): Piece[] {
+  const { mode, sections, lit, pictureOf, problem, entry, chosen } = snapshot;
+  if (mode === "wall") return [wallInWords(sections)];
+  const shown = pictureOf(lit.kind);
+  if (!shown.weights) return [problem || "This head is on its way"];
+  const active = activeInWords(shown, lit);
+  if (active) return active;
+  const label = entry.labels?.[chosen.layer]?.[chosen.head];
+  return [label ? `This head: ${label.name}` : `${ATTENTION_KINDS[entry.kind].label}, weight by weight`];
+}
+
+/** How many heads there are, and of how many the pattern is clear. */
+function wallInWords(sections: Snapshot["sections"]): string {
+  const all = sections.reduce((sum, { layers, heads }) => sum + layers * heads, 0);
+  const labels = sections.flatMap((section) => (section.labels ? section.labels.flat() : []));
+  const clear = labels.filter(Boolean).length;
+  if (sections.some(({ signed }) => signed)) return `All ${all} heads`;
+  return labels.length === all ? `${clear} of ${all} heads have a clear pattern` : `All ${all} heads`;
+}
+
+/** The line below: where, in the linked columns, the word that is read has looked itself. */
+export function lineBelow(snapshot: Snapshot): Piece[] {
+  const { mode, lit, pictureOf, chosenOf, entries, active } = snapshot;
+  const shown = mode === "wall" ? null : pictureOf(lit.kind);
+  const [key] = shown?.weights && lit.query !== null ? wordsRead(shown, lit, 1).keys : [];
+  if (mode === "linked" && lit.kind === "cross" && key !== undefined && entries.has("encoder")) {
+    const read = pictureOf("encoder");
+    const [source] =
+      read.weights && read.limit === null ? wordsRead(read, { query: key, key: null }, 1).keys : [];
+    if (source === undefined) return [];
+    const { layer, head } = chosenOf("encoder");
+    const own = ownNumbers(entries.get("encoder")!, layer, head).join("·");
+    const weight = percent(read.weights![key * read.cols + source]);
+    const words = [named("key", read.queries[key]), " looked at ", named("key", read.keys[source])];
+    return [`In encoder head ${own}, `, ...words, `: ${weight}`];
+  }
+  if (mode === "wall") return ["Click a head to see it large."];
+  return active.query === null && active.key === null ? ["Point at a word; click to keep it."] : [];
+}
+
+/** What the picture shows, as a heading. */
+export function headingOf({ chosen, entry, linked }: Snapshot): string {
+  const label = ATTENTION_KINDS[entry.kind].label;
+  const words = `${label} · ${shownInWords(entry, chosen)}${partInHeading(entry.attendsBy)}`;
+  if (!entry.signed || entry.unnormalised) return words;
+  const other = entry.matched && !linked && chosen.aggregate === "head";
+  return `Difference · ${words}${other ? ` − layer ${entry.matched!.layers[chosen.layer]} of the other` : ""}`;
+}
+
+/** A head's label and entropy in words. */
+export function headInWords(
+  entry: Pick<KindHeads, "kind" | "heads"> & Partial<KindHeads>,
+  at: { layer: number; head: number },
+): string {
+  const { labels, entropies, heads, signed, kind, scores, numbers = null } = entry;
+  const { layer, head } = at;
+  const label = labels?.[layer]?.[head];
+  const share = entropies?.[layer * heads + head] ?? NaN; // NaN too where no query has a choice
+  const entropy = Number.isNaN(share) ? "" : `entropy ${formatWeight(share, signed ? 1 : null)}`;
+  const scale = signed ? "more or less than before" : "of its maximum";
+  const parts = [
+    `Head ${ownNumbers({ numbers }, layer, head).join("·")} of ${ATTENTION_KINDS[kind as Entry["kind"]].label.toLowerCase()}`,
+  ];
+  if (entropy) parts.push(`${entropy} ${scale}`);
+  if (label) parts.push(`${label.name}: ${label.sentence}`);
+  else if (labels) parts.push("no clear pattern");
+  const own = scoresInWords({ scores, heads }, layer, head);
+  if (own.length) parts.push(own.join(", "));
+  return parts.join(" · ");
+}
+
+/** How the layers of two models meet, in sentences. */
+function matchInWords({ layers, matched, attendsBy }: Entry, layer: number): string {
+  const traces = ["trace", "other"].map((each) => traceInPython(each, attendsBy)).join(", ");
+  const { layers: met, of, heads } = matched!;
+  const depth = `Layer ${layer} of ${layers} meets layer ${met[layer]} of ${of}, at the same share of its depth.`;
+  const mean = heads
+    ? ` The models have ${heads.join(" and ")} heads, so each layer is the mean of its heads.`
+    : "";
+  return `${depth}${mean} In Python: one, two = vt.analysis.match_traces(${traces}).`;
+}
+
+/** What the colours of differences, or of weights that are not normalised, stand for. */
+export function coloursInWords({ unnormalised, least }: Pick<Entry, "unnormalised" | "least">): string {
+  if (!unnormalised) return "Green: more than before. Brown: less than before.";
+  return least < 0 ? "Green: above 0. Brown: below 0." : "Green: above 0.";
+}
+
+/** What the patches of a picture show, in sentences. */
+function picturedInWords(
+  patches: Patches,
+  hasImage: boolean,
+  limit: number | null,
+  isReduced: boolean,
+): string[] {
+  const byWeight = hasImage
+    ? "The picture is bare at the largest weight of its patches, and fades towards 0."
+    : "The colours of patches go up to the largest weight among them.";
+  const apart = countApart(patches) ? "The colours of tokens apart end there too." : "";
+  const bySign = hasImage ? "The picture only darkens and lightens the colours of its patches." : "";
+  const each = isReduced ? "Patches show each token by itself, none hidden or merged." : "";
+  return [...(limit === null ? [byWeight, apart] : [bySign]), each].filter(Boolean);
+}
+
+interface Omissions {
+  threshold: number;
+  mergeWords: boolean;
+  hideSpecial: boolean;
+  colourScale?: string;
+  /** The lines between the columns. */
+  lines: ({ count: number; all: number } | null)[];
+  patches?: Patches | null;
+  image?: { width?: number } | null;
+}
+
+/** What the picture leaves out or changes, in sentences. */
+export function notes(shown: DisplayedHead, omitted: Omissions): string[] {
+  const {
+    threshold,
+    mergeWords,
+    hideSpecial,
+    lines,
+    patches = null,
+    image = null,
+    colourScale = "linear",
+  } = omitted;
+  const { queryAxis, keyAxis, masked, limit, weights, entry } = shown;
+  const merged = (axis: DisplayedHead["queryAxis"]) => axis.groups.some((group) => group.length > 1);
+  const hidden = (axis: DisplayedHead["queryAxis"]) => axis.at.includes(-1);
+  const sentences = [];
+  const marks = marksExplained([...shown.queries, ...shown.keys, ...(entry?.reads ?? [])]);
+  if (marks) sentences.push(marks);
+  const part = partInWords(entry?.attendsBy);
+  if (part) sentences.push(part);
+  if (entry?.note) sentences.push(entry.note);
+  if (entry?.dtype === "uint8")
+    sentences.push(
+      "Rounded to 8 bits in this page: a weight is off by up to 0.4% of the largest in its row.",
+    );
+  if (shown.pair && shown.pair !== "all") sentences.push(pairInWords(shown.pair));
+  if (entry?.matched) sentences.push(matchInWords(entry, shown.layer));
+  if (limit !== null) sentences.push(coloursInWords(entry));
+  if (limit !== null && differencePower(limit))
+    sentences.push(
+      `Numbers written in cells are multiples of ${powerOfTen(Number(`1e${differencePower(limit)}`))}.`,
+    );
+  if (limit === null && COLOUR_SCALES[colourScale]?.told) sentences.push(COLOUR_SCALES[colourScale].told);
+  if (masked?.includes(1)) sentences.push("Hatched: masked, so the weight is 0.");
+  if (threshold > 0)
+    sentences.push(
+      limit === null
+        ? `Weights below ${threshold.toFixed(2)} are not drawn.`
+        : `${entry.unnormalised ? "Weights" : "Changes"} below ${threshold.toFixed(2)} of the scale are not drawn.`,
+    );
+  if (hideSpecial && (hidden(queryAxis) || hidden(keyAxis)))
+    sentences.push("Special tokens are hidden, so a row may sum to less than 1.");
+  if (mergeWords && (merged(queryAxis) || merged(keyAxis)))
+    sentences.push(
+      "Pieces are merged into words: a weight is summed over the pieces of the key, and averaged over those of the query.",
+    );
+  if (patches)
+    sentences.push(...picturedInWords(patches, Boolean(image?.width), limit, hideSpecial || mergeWords));
+  const sum = (of: "count" | "all") => lines.reduce((total, one) => total + (one?.[of] ?? 0), 0);
+  if (weights && lines.length && isMany(shown)) sentences.push("Lines are drawn for the queries in view.");
+  else if (weights && sum("count") < sum("all"))
+    sentences.push(`The strongest ${sum("count")} of ${sum("all")} lines are drawn.`);
+  return sentences;
+}

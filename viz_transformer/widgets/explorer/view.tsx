@@ -1,0 +1,336 @@
+// The attention explorer: every head at a glance, one large, and who looks at whom in words.
+
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { Stage } from "../base/stage.tsx";
+import { type Frame, stageView } from "../base/stage_view.tsx";
+import { Timeline } from "../base/timeline.tsx";
+import { formatWeight, visible } from "../base/js/text.js";
+import { Chips } from "./chips.tsx";
+import { pin, pinOfKind, showWall } from "./choose.ts";
+import { COLOUR_SCALES } from "./colour_scale.ts";
+import { columnsPicture } from "./columns_picture.ts";
+import { tableOf } from "./data_table.js";
+import { headsPicture } from "./heads_picture.ts";
+import { Inspector } from "./inspector.tsx";
+import { MatrixPicture } from "./matrix_picture.ts";
+import type { Mount, Picture } from "./mount.ts";
+import { Options } from "./options.tsx";
+import { patchesPicture } from "./patches_picture.ts";
+import { Room, type Traits } from "./room.ts";
+import { sentencePicture } from "./sentence_picture.ts";
+import { headingOf, headline, lineBelow, type Piece } from "./sentences.ts";
+import type { Snapshot } from "./snapshot.js";
+import { WallInspector } from "./wall_inspector.tsx";
+import { wallPicture } from "./wall_picture.ts";
+
+const TRAITS: (keyof Traits)[] = [
+  "data",
+  "kind",
+  "layer",
+  "head",
+  "query",
+  "key",
+  "selected",
+  "aggregate",
+  "threshold",
+  "hide_special",
+  "merge_words",
+  "order",
+  "search",
+  "linked",
+  "linked_heads",
+  "wall",
+  "picture",
+  "colour_scale",
+  "scores",
+  "pair",
+  "segments",
+  "seconds_per_frame",
+  "attends_by",
+  "biased",
+  "grid",
+  "image",
+  "label_filter",
+  "layer_filter",
+  "least_score",
+  "text_size",
+];
+const MOST_STEPS = 24; // of the timeline
+const FLAT = 4; // layers that can be told apart in a strip
+const EASY = 16; // words along a side: of more, the matrix can be enlarged
+
+type Mode = Snapshot["mode"];
+const PICTURES: Partial<Record<Mode, [string, Mount]>> = {
+  wall: ["vt-all-heads", wallPicture],
+  linked: ["vt-words", columnsPicture],
+  lines: ["vt-words", columnsPicture],
+  sentence: ["vt-words", sentencePicture],
+  matrix: ["vt-head", (room, node) => new MatrixPicture(room, node)],
+  patches: ["vt-patches", patchesPicture],
+};
+
+function Explorer({ frame }: { frame: Frame<Traits> }) {
+  const own = useRef<Room | null>(null);
+  own.current ??= new Room(frame);
+  const room = own.current;
+  const snapshot = room.begin(frame);
+  const { mode } = snapshot;
+  const place = useRef<HTMLDivElement>(null);
+  const stage = useRef<Picture | null>(null);
+  const heads = useRef<Picture | null>(null);
+  useEffect(() => () => room.close(), [room]);
+  useLayoutEffect(() => {
+    const zones = place.current!.closest<HTMLElement>(".vt-zones")!;
+    room.place = place.current;
+    room.measure(zones);
+    const nav = zones.querySelector<HTMLElement>(".vt-heads");
+    if (nav) heads.current?.draw(snapshot, insideOf(nav));
+    stage.current?.draw(snapshot, insideOf(place.current!));
+  });
+  useFocusThatFollows(place, mode);
+  const isWall = mode === "wall";
+  const isDeep = snapshot.sections.some(({ layers }) => layers > FLAT);
+  const [name, mount] = PICTURES[mode] ?? ["", null];
+  return (
+    <Stage
+      header={<Chips room={room} snapshot={snapshot} />}
+      heads={!isWall && <Place key="heads" name="vt-head-grid" mount={headsPicture} room={room} to={heads} />}
+      headsBeside={isDeep}
+      headline={headline(snapshot).map(asWord)}
+      line={lineBelow(snapshot).map(asWord)}
+      controls={<Controls room={room} snapshot={snapshot} picture={stage} />}
+      inspector={
+        isWall ? (
+          <WallInspector room={room} snapshot={snapshot} />
+        ) : (
+          <Inspector room={room} snapshot={snapshot} />
+        )
+      }
+      timeline={stepsOf(room, snapshot)}
+      options={<Options room={room} snapshot={snapshot} />}
+      about={frame.about}
+      width={frame.width}
+      height={frame.height}
+      textSize={frame.traits.text_size}
+      setTextSize={(text_size) => room.set({ text_size })}
+    >
+      <div class="vt-place" ref={place} data-mode={mode}>
+        {mount && <Place key={mode} name={name} mount={mount} room={room} to={stage} />}
+        {mode === "table" && <Table snapshot={snapshot} />}
+      </div>
+    </Stage>
+  );
+}
+
+/** A word in the colour of its role. */
+function asWord(piece: Piece, at: number) {
+  if (typeof piece === "string") return piece;
+  return (
+    <bdi class={`vt-of-${piece.role}`} key={at}>
+      {piece.word}
+    </bdi>
+  );
+}
+
+/** The width and height inside an element's padding. */
+function insideOf(node: HTMLElement) {
+  const { paddingLeft, paddingRight, paddingTop, paddingBottom } = getComputedStyle(node);
+  const [across, down] = [paddingLeft, paddingTop].map(Number.parseFloat) as [number, number];
+  return {
+    width: node.clientWidth - across - Number.parseFloat(paddingRight),
+    height: node.clientHeight - down - Number.parseFloat(paddingBottom),
+  };
+}
+
+interface PlaceProps {
+  name: string;
+  mount: Mount;
+  room: Room;
+  to: { current: Picture | null };
+}
+
+/** Where a picture on a canvas stands; it is drawn by the frame, not by preact. */
+function Place({ name, mount, room, to }: PlaceProps) {
+  const node = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const picture = mount(room, node.current!);
+    to.current = picture;
+    return () => {
+      picture.close();
+      node.current?.replaceChildren();
+      if (to.current === picture) to.current = null;
+    };
+  }, [mount, room, to]);
+  return <div class={name} ref={node} />;
+}
+
+/** The keyboard goes with the viewer: from the wall into the head that was opened, and back. */
+function useFocusThatFollows(place: { current: HTMLElement | null }, mode: Mode): void {
+  const before = useRef(mode);
+  const held = useRef(false);
+  if (before.current !== mode) held.current = Boolean(place.current?.contains(document.activeElement));
+  useLayoutEffect(() => {
+    if (before.current === mode) return;
+    before.current = mode;
+    if (held.current) place.current?.querySelector("canvas")?.focus({ preventScroll: true });
+  });
+}
+
+interface ControlsProps {
+  room: Room;
+  snapshot: Snapshot;
+  picture: { current: Picture | null };
+}
+
+/** Which picture is on the stage, how it is enlarged, and what its colours stand for. */
+function Controls({ room, snapshot, picture }: ControlsProps) {
+  const { mode, plan, patches, shown } = snapshot;
+  const go = (change: Partial<Traits>) => {
+    if (snapshot.options.wall !== Boolean(change.wall)) showWall(room, Boolean(change.wall));
+    room.set({ wall: false, linked: false, ...change });
+  };
+  const tabs: [Mode, string, Partial<Traits>][] = [
+    ...(snapshot.canShowSentence
+      ? ([["sentence", "Sentence", { picture: "sentence" }]] as [Mode, string, Partial<Traits>][])
+      : []),
+    ...(plan
+      ? ([["linked", "Linked", { linked: true, picture: "matrix" }]] as [Mode, string, Partial<Traits>][])
+      : []),
+    ["matrix", "Matrix", { picture: "matrix" }],
+    patches ? ["patches", "Picture", { picture: "lines" }] : ["lines", "Lines", { picture: "lines" }],
+    ["wall", "All heads", { wall: true }],
+    ["table", "Table", { picture: "table" }],
+  ];
+  const zoom = (times: number) => {
+    if (picture.current instanceof MatrixPicture) picture.current.zoomBy(times);
+  };
+  const canZoom = mode === "matrix" && Math.max(shown.rows, shown.cols) > EASY;
+  const isZoomed = snapshot.state.window.zoom > 1;
+  return (
+    <>
+      <span class="vt-tabs" role="group" aria-label="Picture">
+        {tabs.map(([each, name, change]) => (
+          <button
+            type="button"
+            key={each}
+            aria-pressed={each === mode}
+            data-lm-suppress-shortcuts="true"
+            onClick={() => each !== mode && go(change)}
+          >
+            {name}
+          </button>
+        ))}
+      </span>
+      {canZoom && (
+        <span class="vt-tabs" role="group" aria-label="Zoom">
+          <button type="button" aria-label="Zoom in" onClick={() => zoom(1.5)}>
+            +
+          </button>
+          {isZoomed && (
+            <>
+              <button type="button" aria-label="Zoom out" onClick={() => zoom(1 / 1.5)}>
+                −
+              </button>
+              <button type="button" aria-label="Show the whole matrix" onClick={() => zoom(0)}>
+                Whole
+              </button>
+            </>
+          )}
+        </span>
+      )}
+      <Legend room={room} snapshot={snapshot} />
+    </>
+  );
+}
+
+/** The scale of colours. */
+function Legend({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
+  const { limit, entry } = snapshot.shown;
+  const { theme } = room.frame;
+  const { unnormalised, least } = entry;
+  const scale =
+    snapshot.mode === "matrix" ? COLOUR_SCALES[snapshot.options.colourScale] : COLOUR_SCALES.linear!;
+  const signs = unnormalised && least === 0 ? theme.signedStops.slice(4) : theme.signedStops; // from 0
+  const stops = limit === null ? theme.stops : signs;
+  const end = (value: number) => formatWeight(value, limit, least);
+  const ends =
+    limit === null
+      ? [`weight ${scale.ends[0]}`, scale.ends[1]]
+      : unnormalised
+        ? [`weight ${end(least)}`, end(limit)]
+        : [`less ${end(-limit)}`, `${end(limit)} more`];
+  return (
+    <span class="vt-scale">
+      <span>{ends[0]}</span>
+      <span class="vt-scale-bar" style={{ background: `linear-gradient(to right, ${stops.join(", ")})` }} />
+      <span>{ends[1]}</span>
+    </span>
+  );
+}
+
+/** The words that are written, one after another; null where nothing is written, or too much. */
+function stepsOf(room: Room, snapshot: Snapshot) {
+  const { entries, mode, lit, pictureOf } = snapshot;
+  const kind = entries.has("cross") ? "cross" : entries.has("decoder") ? "decoder" : null;
+  if (!kind || mode === "wall") return null;
+  const words = pictureOf(kind).queries;
+  if (words.length > MOST_STEPS || words.length < 2) return null;
+  const onStep = (query: number) => {
+    if (lit.kind === "encoder") pinOfKind(room, { kind, query, key: null });
+    else pin(room, { query, key: null });
+  };
+  return (
+    <Timeline
+      label="Written word"
+      steps={words.map(visible)}
+      at={lit.kind === "encoder" ? null : lit.query}
+      onStep={onStep}
+      kind="vt-of-query"
+    />
+  );
+}
+
+/** All weights of a small head; of a large one the pinned row or column, or the strongest. */
+function Table({ snapshot }: { snapshot: Snapshot }) {
+  const { shown, pinned } = snapshot;
+  const table = shown.weights
+    ? tableOf(shown, headingOf(snapshot), pinned)
+    : { caption: "This head is on its way.", heads: [] as string[], rows: [] as string[][] };
+  return (
+    <section class="vt-data-table" tabIndex={0} aria-label="The picture as a table">
+      <table>
+        <caption>{table.caption}</caption>
+        <thead>
+          <tr>
+            {table.heads.map((name, at) => (
+              <th scope="col" key={`${at} ${name}`}>
+                <bdi>{visible(name)}</bdi>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map(([name, ...values], row) => (
+            <tr key={`${row} ${name}`}>
+              <th scope="row">
+                <bdi>{visible(name!)}</bdi>
+              </th>
+              {values.map((value, at) => (
+                <td key={`${at} ${value}`}>
+                  <bdi>{visible(value)}</bdi>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+export default stageView<Traits>({
+  name: "explorer",
+  label: "Attention explorer",
+  traits: TRAITS,
+  draw: (frame) => <Explorer frame={frame} />,
+});

@@ -1,0 +1,71 @@
+// All heads on the stage, as large as they fit, with the labels that they have earned.
+
+import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
+import { chooseHead, onRoomKey, showWall } from "./choose.ts";
+import { addCanvas, type Mount } from "./mount.ts";
+import { headInWords } from "./sentences.ts";
+import { withHead } from "./selection.js";
+import type { Snapshot } from "./snapshot.js";
+import type { Room } from "./room.ts";
+import { drawWall, paintWall } from "./wall_drawing.js";
+import { wallHeads } from "./wall_heads.js";
+import { moveOnWall, wallHeadAt, type WallLayout, wallLayout } from "./wall_layout.js";
+
+const LABEL =
+  "All heads: the arrow keys choose layer and head, Space selects several, Enter opens one, W goes back";
+
+/** The heads of each kind on the wall, as they are sorted and filtered. */
+export function headsOnWall({ sections, options }: Snapshot, { memo }: Room) {
+  const { order, filter } = options;
+  return memo("wallHeads", [sections, JSON.stringify([order, filter])], () =>
+    sections.map((section) => ({ ...section, ...wallHeads(section, { order, ...filter }) })),
+  );
+}
+
+export const wallPicture: Mount = (room, node) => {
+  const { canvas, announce, view, close } = addCanvas(room, node, LABEL);
+  let layout: WallLayout | null = null;
+
+  addCanvasListeners(view, canvas, {
+    scale: () => room.theme.scale,
+    hitTest: (x, y) => layout && wallHeadAt(layout, x, y),
+    onPoint: (hoveredHead) => room.setState({ hoveredHead }),
+    onClick: (head, event) => chooseHead(room, head, event),
+    onKey: (event) => {
+      const { chosen } = room.snapshot();
+      const to = layout && ARROWS.includes(event.key) ? moveOnWall(layout, chosen, event.key) : null;
+      if (to) chooseHead(room, to);
+      else if (event.key === " ") room.set(withHead(chosen, [chosen.layer, chosen.head]));
+      else if (event.key === "Enter") showWall(room, false);
+      else return onRoomKey(room, event, false);
+      return true;
+    },
+  });
+
+  return {
+    close,
+    draw(snapshot, box) {
+      const { chosen, sections, options, state, overviewOf } = snapshot;
+      const { theme, memo } = room;
+      const heads = headsOnWall(snapshot, room);
+      const [width, height] = [box.width / theme.scale, Math.floor(box.height / theme.scale)];
+      const wall = memo("wall", [heads, width, height], () => wallLayout(heads, width, height));
+      layout = wall;
+      const entries = new Map(sections.map((section) => [section.kind, section]));
+      const sheet = memo("wallSheet", [wall, sections], () =>
+        paintWall(wall, overviewOf, entries, options.order, theme),
+      );
+      const marks = { chosen, selected: chosen.selected, hovered: state.hoveredHead };
+      memo("wallMarks", [sheet, JSON.stringify(marks)], () =>
+        drawWall(canvas, wall, sheet, marks, overviewOf, entries, theme),
+      );
+      announce({
+        rows: sections.reduce((sum, { layers }) => sum + layers, 0),
+        cols: Math.max(...sections.map(({ heads: count }) => count)),
+        row: chosen.layer,
+        col: chosen.head,
+        text: headInWords(entries.get(chosen.kind)!, chosen),
+      });
+    },
+  };
+};
