@@ -1,13 +1,12 @@
 // The header: the sentences as chips, each a word that can be chosen; of a long text a field to find one.
 
-import { elide, markMeaning, visible } from "../base/js/text.js";
+import { markMeaning, shortened, visible } from "../base/js/text.js";
 import { findNext, pin, pinOfKind, togglePlace } from "./choose.ts";
 import { foundInWords } from "./selection.js";
 import type { Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.js";
 
 const LETTERS = 16; // of a word
-const lettersOf = (text: string) => Array.from(text).length;
 const MOST = 18; // words of a sentence
 
 /** The words that are read, and those that are written. */
@@ -80,7 +79,7 @@ function Words({ names, side, at, choose }: WordsProps) {
           title={markMeaning(name) ?? visible(name)}
           onClick={() => choose(index)}
         >
-          <bdi>{elide(visible(name), LETTERS, lettersOf)}</bdi>
+          <bdi>{shortened(name, LETTERS)}</bdi>
         </button>
       ))}
     </>

@@ -5,12 +5,11 @@ import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { percent } from "../base/percent.ts";
 import {
   differencePower,
-  elide,
   formatWeight,
   isUnchanged,
   marksExplained,
   powerOfTen,
-  visible,
+  shortened,
 } from "../base/js/text.js";
 import { partInHeading, partInWords, traceInPython } from "./attends_by.js";
 import { isMany } from "./attention_paths.js";
@@ -24,7 +23,7 @@ import type { Snapshot } from "./snapshot.js";
 import { scoresInWords } from "./wall_heads.js";
 import type { Entry } from "./weight_store.js";
 
-const LETTERS = 28; // of a word in a sentence
+const LETTERS = 18; // of a word in a sentence
 const WEAK = 0.05; // a head hardly attends to what gets less
 
 /** A piece of a sentence: text, or a word in the colour of its role. */
@@ -36,7 +35,7 @@ export const plainText = (pieces: Piece[]): string =>
 
 const named = (role: "query" | "key", token: string): Piece => ({
   role,
-  word: elide(visible(token), LETTERS, (text) => Array.from(text).length),
+  word: shortened(token, LETTERS),
 });
 
 /** What the active cell, row or column of a picture is, in one sentence; null where none is active. */

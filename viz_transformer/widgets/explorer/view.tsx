@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
-import { formatWeight, visible } from "../base/js/text.js";
+import { formatWeight, shortened, visible } from "../base/js/text.js";
 import { Chips } from "./chips.tsx";
 import { pin, pinOfKind, showWall } from "./choose.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
@@ -56,6 +56,7 @@ const TRAITS: (keyof Traits)[] = [
   "text_size",
 ];
 const MOST_STEPS = 24; // of the timeline
+const LETTERS = 16; // of a word on it
 const FLAT = 4; // layers that can be told apart in a strip
 const EASY = 16; // words along a side: of more, the matrix can be enlarged
 
@@ -282,7 +283,7 @@ function stepsOf(room: Room, snapshot: Snapshot) {
   return (
     <Timeline
       label="Written word"
-      steps={words.map(visible)}
+      steps={words.map((word) => shortened(word, LETTERS))}
       at={lit.kind === "encoder" ? null : lit.query}
       onStep={onStep}
       kind="vt-of-query"

@@ -14,7 +14,7 @@ function render({ model, el, host }) {
   const about = view.root.querySelector(".vt-about"); // the explorer has one of its own
   setText(about.querySelector("button"), "About these buttons");
   const problem = element(view.root, "p", "vt-problem", { role: "alert" });
-  const stage = element(view.root, "div", "vt-stage");
+  const stage = element(view.root, "div", "vt-inside");
   const child = addChildView({ model, host }, model.get("explorer"), stage);
   let [choices, buttons] = [null, new Map()];
   child.opened.then(

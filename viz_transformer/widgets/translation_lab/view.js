@@ -43,7 +43,7 @@ class TranslationLab {
     this.hint = element(this.root, "div", "vt-hint");
     this.message = element(this.hint, "p", "vt-problem", { role: "alert" });
     this.offers = element(this.hint, "div", "vt-controls");
-    const stage = element(this.root, "div", "vt-stage");
+    const stage = element(this.root, "div", "vt-inside");
     this.child = addChildView({ model, host }, model.get("explorer"), stage);
     this.child.opened.then(
       (inner) => {

@@ -65,6 +65,11 @@ export function elide(text, width, measure) {
   return `${characters.slice(0, fits).join("")}…`;
 }
 
+/** A token as it may be shown, cut after some letters. */
+export function shortened(token, letters) {
+  return elide(visible(token), letters, (text) => Array.from(text).length);
+}
+
 /** A number with a fixed count of decimals, a true minus sign and no minus zero. */
 export function formatNumber(value, digits) {
   return formatSigned(value, digits).replace("+", "");

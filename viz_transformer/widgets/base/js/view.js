@@ -56,6 +56,8 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
     if (!drawn) {
       prose.mark();
       stops.push(showNewCell(root));
+      const outer = root.parentElement.closest(".vt-root");
+      if (outer && staged) around.observe(outer);
     }
     root.dataset.vtDrawn = String(++drawn);
   }
@@ -109,11 +111,13 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
     redraw();
   });
   observer.observe(root);
+  const around = new ResizeObserver(redraw); // another view, which may leave less room than it did
   if (model.get("about") && !staged) addAbout(root, model);
 
   function close() {
     choices.close();
     observer.disconnect();
+    around.disconnect();
     for (const stop of stops) stop();
     root.remove();
   }
@@ -125,15 +129,18 @@ const BARS = 121; // pixels of JupyterLab's own bars, and the most that other no
 
 /**
  * How high a view may be, in pixels, so that it is seen whole; inside another view, with what that
- * has above it. What a prediction reveals need not share a screen with the question.
+ * has around it. What a prediction reveals need not share a screen with the question.
  *
  * @param {HTMLElement} root
  */
 export function heightInSight(root) {
   const outer = root.parentElement?.closest(".vt-root:not(.vt-prediction)");
-  const zoom = zoomOf(root);
-  const above = outer ? root.getBoundingClientRect().top - outer.getBoundingClientRect().top : 0;
-  return (globalThis.innerHeight - (outer?.matches(".vt-presenting") ? 0 : BARS) - above) / zoom;
+  return (globalThis.innerHeight - (outer ? roomAround(root, outer) : BARS)) / zoomOf(root);
+}
+
+function roomAround(root, outer) {
+  const [view, whole] = [root.getBoundingClientRect(), outer.getBoundingClientRect()];
+  return outer.matches(".vt-presenting") ? view.top - whole.top : BARS + whole.height - view.height;
 }
 
 /** The colours and fonts of the page, and a function that measures text in them. */
