@@ -44,6 +44,7 @@ def test_what_the_page_knows_of_traits_is_what_python_declares() -> None:
         "  head: number | null;",
         "  pairs: number[][];",
         '  sides: ("a" | "b")[];',
+        "  /** Size of all text and pictures, 0.5 to 4 */",
         "  text_size: number;",
         "  weights: DataView;",
         "}",

@@ -1,7 +1,7 @@
 """Write the traits of each view on the stage as TypeScript beside it: they are declared in Python alone.
 
 `python -m tools.view_traits` does so; a test says when it is to be run. What stands above a trait is what its
-class says of it under *Attributes*.
+class says of it under *Attributes*, or else its own help.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def typescript(view: type[View]) -> str:
     ]
     lines += ["", "export interface Traits {"]
     for name in names:
-        if name in said:
-            lines += _comment(" ".join(said[name].split()))
+        if what := said.get(name) or traits[name].help:
+            lines += _comment(" ".join(what.split()))
         lines.append(f"  {name}: {_type(traits[name], hints.get(name))};")
     quoted = [f'"{name}"' for name in names]
     listed = f"export const TRAITS = [{', '.join(quoted)}] as const;"

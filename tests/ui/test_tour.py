@@ -65,7 +65,7 @@ def test_keys_and_buttons_step_through_a_page_without_python(page: Page, tmp_pat
     for key, step in zip(keys, (1, 2, 2, 0, 0, 2, 1), strict=True):
         page.keyboard.press(key)
         is_at(root, step)
-    root.get_by_role("button", name="Next").click()
+    panel.get_by_role("button", name="Next").click()
     is_at(root, 2)
     page.keyboard.press("ArrowLeft")  # on the button, which stands in the panel
     is_at(root, 1)

@@ -81,7 +81,8 @@ def test_the_new_words_never_stand_above_the_old_picture(translation: Locator) -
 def test_an_unknown_word_is_explained_and_a_suggestion_taken(
     translation: Locator, translator: Translator
 ) -> None:
-    alert, dog = translation.get_by_role("alert"), translation.get_by_role("button", name="dog", exact=True)
+    alert = translation.get_by_role("alert")
+    dog = translation.locator(".vt-hint").get_by_role("button", name="dog", exact=True)
     type_text(translation, "the dragon sleeps")
     with pytest.raises(vt.UserError) as caught:
         translator.translate("the dragon sleeps")
@@ -105,7 +106,7 @@ def test_a_trace_is_switched_without_python(kept_page: Page, tmp_path: Path, tra
     open_exported(kept_page, export_html(switch, tmp_path / "switch.html"), ".vt-explorer")
     root = kept_page.locator(".vt-trace-switch")
     for word in ("tired", "wide", "tired"):
-        button = root.get_by_role("button", name=word, exact=True)
+        button = root.get_by_role("group", name="Trace", exact=True).get_by_role("button", name=word)
         button.click()
         weight = traces[word].encoder_attention[1, 0, 11, 6]
         expect(Explorer(root).pair).to_contain_text(f"{word} to street: {weight:.2f}")

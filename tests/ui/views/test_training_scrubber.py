@@ -173,11 +173,11 @@ def test_the_slider_takes_keys_and_the_curve_a_click_and_it_plays(root: Locator)
 
     go_to(root, LAST - 2)
     play = root.get_by_role("button", name="Play")
+    expect(play).to_be_hidden()  # motion is reduced in these tests
+    root.page.emulate_media(reduced_motion="no-preference")
     play.click()
     is_at(root, 300)
     root.page.emulate_media(reduced_motion="reduce")
-    expect(play).to_be_hidden()
-    root.page.emulate_media(reduced_motion="no-preference")
 
 
 def test_a_page_carries_the_sentences_that_a_notebook_would_ask_for(

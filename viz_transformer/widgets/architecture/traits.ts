@@ -31,8 +31,11 @@ export interface Traits {
   pace: number;
   /** Size of all text; 1 is the usual, 2 suits a projector. */
   text_size: number;
+  /** Key, part, stack, layer and parameters of each */
   boxes: unknown[];
+  /** What the parts are */
   parts: Record<string, unknown>;
+  /** D_model, n_heads and n_words */
   sizes: Record<string, unknown>;
 }
 

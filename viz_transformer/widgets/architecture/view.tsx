@@ -29,25 +29,17 @@ import {
   stepsOf,
   stepToReach,
 } from "./steps.ts";
+import { TRAITS, type Traits as Declared } from "./traits.ts";
 import { Trail } from "./trail.tsx";
 import { chosenWords, type Reply, tokensOf } from "./values.ts";
 
 const UNIT = 16; // pixels that texts are measured at
 const PLAYED_MS = 2200; // a chapter takes at a pace of 1
 
-interface Traits {
+interface Traits extends Declared {
   boxes: Box[];
   parts: Record<string, Part>;
   sizes: { d_model: number; n_heads: number; n_words: number };
-  sentence: string;
-  step: number;
-  box: string;
-  row: number | null;
-  head: number | null;
-  depth: string;
-  opened: boolean;
-  pace: number;
-  text_size: number;
 }
 
 /** What is shown now, all of it derived from the traits and the reply. */
@@ -437,19 +429,6 @@ function Inside({ now, kernel, trail, edit }: RoomProps & { kernel: ReturnType<t
 export default stageView<Traits>({
   name: "architecture",
   label: "Architecture",
-  traits: [
-    "boxes",
-    "parts",
-    "sizes",
-    "sentence",
-    "step",
-    "box",
-    "row",
-    "head",
-    "depth",
-    "opened",
-    "pace",
-    "text_size",
-  ],
+  traits: TRAITS,
   draw: (frame) => <Architecture frame={frame} />,
 });

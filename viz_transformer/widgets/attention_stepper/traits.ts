@@ -25,7 +25,9 @@ export interface Traits {
   layer: number;
   /** Size of all text; 1 is the usual, 2 suits a projector. */
   text_size: number;
+  /** One layer as the page reads it; see `layer_payload` */
   data: Record<string, unknown>;
+  /** The kinds and layers to choose from */
   places: unknown[];
 }
 

@@ -12,14 +12,10 @@ import { SentenceField } from "../base/sentence.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";
 import { layerSource, type Place as LayerPlace } from "./layer_source.ts";
+import { TRAITS, type Traits as Declared } from "./traits.ts";
 
-interface Traits extends Choice {
-  data: object;
+interface Traits extends Declared {
   places: [kind: "encoder" | "decoder" | "cross", layer: number][];
-  text: string;
-  kind: string;
-  layer: number;
-  text_size: number;
 }
 
 function Stepper({ frame }: { frame: Frame<Traits> }) {
@@ -129,11 +125,9 @@ function Crumb({ label, value, options, onChoose }: CrumbProps) {
   );
 }
 
-const CHOICES = ["step", "head", "query", "key", "column", "scale", "mask", "temperature"] as const;
-
 export default stageView<Traits>({
   name: "stepper",
   label: "Attention, step by step",
-  traits: ["data", "places", ...CHOICES, "text", "kind", "layer", "text_size"],
+  traits: TRAITS,
   draw: (frame) => <Stepper frame={frame} />,
 });

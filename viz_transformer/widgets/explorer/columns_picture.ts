@@ -146,7 +146,7 @@ class ColumnsPicture implements Picture {
 
   #showTitles(texts: string[], { xs, widths }: ColumnsLayout): void {
     const { memo, theme } = this.#room;
-    memo("titles", [texts.join(), xs.join()], () => {
+    memo("titles", [this.#titles, texts.join(), xs.join()], () => {
       this.#titles.replaceChildren();
       texts.forEach((text, at) => {
         const title = element(this.#titles, "span");
@@ -349,7 +349,7 @@ function drawColumn(
     const [x, y, middle] = [xs[at], (index + 0.5) * pitch - box / 2, (index + 0.5) * pitch];
     const isPinned = hasPlace(pins, at, index);
     const weight = reach?.[index] ?? 0;
-    const isLit = reach && Math.abs(weight) >= 0.005;
+    const isLit = reach && Math.abs(weight) >= 0.005 * (limit ?? 1);
     const rgb = isLit ? weightColour(weight, limit, theme) : null;
     context.fillStyle = rgb ? `rgb(${rgb})` : roles.raised;
     roundedBox(context, x + 1, y, widths[at] - 2, box);

@@ -10,40 +10,15 @@ import type { Frame } from "../base/stage_view.tsx";
 import { createMemo } from "./caches.js";
 import { createHeadPictures } from "./displayed_head.js";
 import { INITIAL_STATE, type Snapshot, takeSnapshot, type ViewState } from "./snapshot.js";
+import type { Traits as Declared } from "./traits.ts";
 import { WeightStore } from "./weight_store.js";
 
-/** The traits that the explorer reads and sets; view.py says what each is. */
-export interface Traits {
-  data: object;
-  kind: string;
-  layer: number;
-  head: number;
-  query: number | null;
-  key: number | null;
+/** The traits, with what Python's declarations leave open. */
+export interface Traits extends Declared {
   selected: [number, number][];
-  aggregate: string;
-  threshold: number;
-  hide_special: boolean;
-  merge_words: boolean;
-  order: string;
-  search: string;
-  linked: boolean;
   linked_heads: Record<string, [number, number]>;
-  wall: boolean;
-  picture: string;
-  colour_scale: string;
-  scores: object;
-  pair: string;
-  segments: number[];
-  seconds_per_frame: number | null;
-  attends_by: string;
-  biased: string[];
   grid: number[];
   image: object;
-  label_filter: string[];
-  layer_filter: number[];
-  least_score: number | null;
-  text_size: number;
 }
 
 /** The page's colours and fonts, and those of the roles, for canvases; lengths are in units of `scale` pixels. */

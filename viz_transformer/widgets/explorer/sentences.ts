@@ -84,7 +84,7 @@ function whyMasked({ entry, queryAxis, keyAxis }: DisplayedHead, query: number, 
 }
 
 const told = ({ limit, entry }: DisplayedHead, weight: number): string =>
-  formatWeight(weight, limit, entry.least);
+  formatWeight(weight, limit, entry.least).replaceAll(" ", "\u00a0");
 
 /** The sentence on the stage: what is shown, never why. */
 export function headline(snapshot: Snapshot): Piece[] {

@@ -80,7 +80,9 @@ export interface Traits {
   seconds_per_frame: number | null;
   /** Size of all text and pictures; 1 is the usual, 2 suits a projector. */
   text_size: number;
+  /** Tokens and weights as the page reads them; see `pack` */
   data: Record<string, unknown>;
+  /** The user's own scores of heads, as bytes */
   scores: Record<string, unknown>;
 }
 

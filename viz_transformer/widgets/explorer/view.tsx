@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
+import { zoomOf } from "../base/js/canvas.js";
 import { formatWeight, shortened, visible } from "../base/js/text.js";
 import { Chips } from "./chips.tsx";
 import { pin, pinOfKind, showWall } from "./choose.ts";
@@ -20,41 +21,10 @@ import { Room, type Traits } from "./room.ts";
 import { sentencePicture } from "./sentence_picture.ts";
 import { headingOf, headline, lineBelow, type Piece } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.js";
+import { TRAITS } from "./traits.ts";
 import { WallInspector } from "./wall_inspector.tsx";
 import { wallPicture } from "./wall_picture.ts";
 
-const TRAITS: (keyof Traits)[] = [
-  "data",
-  "kind",
-  "layer",
-  "head",
-  "query",
-  "key",
-  "selected",
-  "aggregate",
-  "threshold",
-  "hide_special",
-  "merge_words",
-  "order",
-  "search",
-  "linked",
-  "linked_heads",
-  "wall",
-  "picture",
-  "colour_scale",
-  "scores",
-  "pair",
-  "segments",
-  "seconds_per_frame",
-  "attends_by",
-  "biased",
-  "grid",
-  "image",
-  "label_filter",
-  "layer_filter",
-  "least_score",
-  "text_size",
-];
 const MOST_STEPS = 24; // of the timeline
 const LETTERS = 16; // of a word on it
 const FLAT = 4; // layers that can be told apart in a strip
@@ -136,11 +106,10 @@ function asWord(piece: Piece, at: number) {
 /** The width and height inside an element's padding. */
 function insideOf(node: HTMLElement) {
   const { paddingLeft, paddingRight, paddingTop, paddingBottom } = getComputedStyle(node);
-  const [across, down] = [paddingLeft, paddingTop].map(Number.parseFloat) as [number, number];
-  return {
-    width: node.clientWidth - across - Number.parseFloat(paddingRight),
-    height: node.clientHeight - down - Number.parseFloat(paddingBottom),
-  };
+  const [left, right, top, bottom] = [paddingLeft, paddingRight, paddingTop, paddingBottom].map(parseFloat);
+  const { width, height } = node.getBoundingClientRect();
+  const zoom = zoomOf(node);
+  return { width: Math.floor(width / zoom - left - right), height: Math.floor(height / zoom - top - bottom) };
 }
 
 interface PlaceProps {
