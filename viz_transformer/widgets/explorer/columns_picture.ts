@@ -28,12 +28,13 @@ import {
 import type { DisplayedHead } from "./displayed_head.js";
 import { movePlace, type Place, pinOf } from "./linked_columns.js";
 import { addCanvas, type Mount, type Picture } from "./mount.ts";
-import type { Room } from "./room.ts";
+import type { Room, StageTheme } from "./room.ts";
 import type { Snapshot } from "./snapshot.js";
 
 const LABEL = "Words and who attends to whom: the arrow keys choose query and key";
 const SLIM = 100; // a column whose words get all of its width
 const TITLE = 26; // above the columns
+const insetOf = (width: number) => (width < SLIM ? 6 : 9); // of a word in its box
 const [LARGE, USUAL, SMALL] = [18, 15, 12.5]; // a word; at the usual width 20, 17 and 14 pixels
 const PALE = 0.13; // where on the scale of weights the arcs are that are not chosen
 const MOST_MOVING = 4096; // weights that are moved one by one
@@ -52,7 +53,7 @@ class ColumnsPicture implements Picture {
   #canvas;
   #motions = new Map<string, ReturnType<typeof tween>>();
   #flow = pulse();
-  #layout: ColumnsLayout | null = null;
+  #layout: Layout | null = null;
   #arcs: Arc[] = [];
   #lastPinned = "";
   #lastFocus = "";
@@ -129,7 +130,7 @@ class ColumnsPicture implements Picture {
     return { ...shown, weights: Float32Array.from(values), name };
   }
 
-  #layOut({ names }: Snapshot, titles: string[], width: number, height: number): ColumnsLayout {
+  #layOut({ names }: Snapshot, titles: string[], width: number, height: number): Layout {
     const { memo, theme } = this.#room;
     const measure = theme.measure!;
     return memo("columns", [...names, titles.join(), width, height], () => {
@@ -140,11 +141,12 @@ class ColumnsPicture implements Picture {
         ),
       );
       const counts = names.map((each) => each.length);
-      return columnsLayout(counts, longest, { width, height });
+      const layout = columnsLayout(counts, longest, { width, height });
+      return { ...layout, size: wordSize(names, layout, measure) };
     });
   }
 
-  #showTitles(texts: string[], { xs, widths }: ColumnsLayout): void {
+  #showTitles(texts: string[], { xs, widths }: Layout): void {
     const { memo, theme } = this.#room;
     memo("titles", [this.#titles, texts.join(), xs.join()], () => {
       this.#titles.replaceChildren();
@@ -158,7 +160,7 @@ class ColumnsPicture implements Picture {
   }
 
   /** Bring what has just been pinned into view. */
-  #reveal({ placesFor, pinned }: Snapshot, layout: ColumnsLayout): void {
+  #reveal({ placesFor, pinned }: Snapshot, layout: Layout): void {
     const places = placesFor(pinned);
     const now = JSON.stringify(places);
     if (now === this.#lastPinned) return;
@@ -171,12 +173,15 @@ class ColumnsPicture implements Picture {
     const { links, lit, linked, placesFor, pinned, shown } = snapshot;
     const room = this.#room;
     const { scale } = room.theme;
+    const { canvas } = this.#canvas;
     const titles = linked ? linked.columns.map((one) => one.title) : ["query", "key"];
     const layout = this.#layOut(snapshot, titles, box.width / scale - 4, box.height / scale - TITLE);
     this.#layout = layout;
     this.#titles.style.height = `${TITLE * scale}px`;
-    this.#scroller.style.height = `${layout.shown * scale}px`;
-    this.#scrolled.style.height = `${layout.height * scale}px`;
+    const context = fitCanvas(canvas, layout.width, layout.shown, scale);
+    const drawn = `${Math.ceil(parseFloat(canvas.style.height))}px`;
+    this.#scroller.style.height = drawn;
+    this.#scrolled.style.height = layout.height > layout.shown ? `${layout.height * scale}px` : drawn;
     this.#showTitles(titles, layout);
     this.#reveal(snapshot, layout);
     const places = placesFor(lit);
@@ -189,8 +194,8 @@ class ColumnsPicture implements Picture {
     const others = focus ? pathsIn(snapshot, moved, layout, this.#top, null, room) : paths;
     this.#arcs = [...arcsOf(paths, moved), ...(focus ? arcsOf(others, moved) : [])];
     const flow = this.#flow;
-    const drawn = { snapshot, links: moved, paths, others, focus, places, flow };
-    drawColumns(this.#canvas.canvas, layout, this.#top, drawn, room);
+    const parts = { snapshot, links: moved, paths, others, focus, places, flow };
+    drawColumns(context, layout, this.#top, parts, room);
     if (flow.isMoving()) room.frame.redraw();
     room.lines = focus ? [] : paths.lines;
     const { rows, cols } = shown;
@@ -198,11 +203,14 @@ class ColumnsPicture implements Picture {
   }
 }
 
+/** The places of the words, and the size of their letters. */
+type Layout = ColumnsLayout & { size: number };
+
 /** The paths from a focus, or without one the strongest lines, of many those of the rows in view. */
 function pathsIn(
   { names, options }: Snapshot,
   links: { shown: DisplayedHead; flip: boolean }[],
-  layout: ColumnsLayout,
+  layout: Layout,
   top: number,
   focus: Place | null,
   { memo }: Room,
@@ -249,15 +257,14 @@ const hasPlace = (places: Place[], column: number, index: number) =>
 
 /** Draw the words and their arcs, as far as they are in view: `top` is scrolled away. */
 function drawColumns(
-  canvas: HTMLCanvasElement,
-  layout: ColumnsLayout,
+  context: CanvasRenderingContext2D,
+  layout: Layout,
   top: number,
   drawn: Drawn,
   room: Room,
 ): void {
   const { theme } = room;
   const { snapshot, links, paths, others, focus, places } = drawn;
-  const context = fitCanvas(canvas, layout.width, layout.shown, theme.scale);
   context.translate(0, -top);
   const { limit } = snapshot.shown;
   const colour = (value: number, isPale: boolean) => {
@@ -299,7 +306,7 @@ function arcOfCell([one, other]: Place[]): Omit<Arc, "value"> {
 /** Dots that flow from the key to the query, as large as the weight. */
 function drawDots(
   context: CanvasRenderingContext2D,
-  layout: ColumnsLayout,
+  layout: Layout,
   arc: Arc,
   { links, flow }: Drawn,
   room: Room,
@@ -322,7 +329,7 @@ function drawDots(
 /** The words of a column, each with how strongly the paths reach it. */
 function drawColumn(
   context: CanvasRenderingContext2D,
-  layout: ColumnsLayout,
+  layout: Layout,
   top: number,
   at: number,
   drawn: Drawn,
@@ -344,13 +351,19 @@ function drawColumn(
   const limit = own?.limit ?? null;
   const pins = placesFor(pinned);
   const isClosed = closedIn(drawn, at);
+  const isBold = (index: number) => hasPlace(pins, at, index) || hasPlace(places, at, index);
+  const inset = insetOf(widths[at]);
+  const besideNumber = (number: string) =>
+    widths[at] - 2 * inset - (number ? theme.measure!(number, SMALL, false) + 8 : 0);
+  const fits = (index: number, size: number, number: string) =>
+    theme.measure!(visible(names[at][index]), size, isBold(index)) <= besideNumber(number);
   const [start, end] = tokensInView(layout, top, names[at].length);
   for (let index = start; index < end; index++) {
     const [x, y, middle] = [xs[at], (index + 0.5) * pitch - box / 2, (index + 0.5) * pitch];
     const isPinned = hasPlace(pins, at, index);
     const weight = reach?.[index] ?? 0;
-    const isLit = reach && Math.abs(weight) >= 0.005 * (limit ?? 1);
-    const rgb = isLit ? weightColour(weight, limit, theme) : null;
+    const digits = numberIn(weight, limit, own?.entry.least);
+    const rgb = digits ? weightColour(weight, limit, theme) : null;
     context.fillStyle = rgb ? `rgb(${rgb})` : roles.raised;
     roundedBox(context, x + 1, y, widths[at] - 2, box);
     context.fill();
@@ -358,19 +371,12 @@ function drawColumn(
     context.strokeStyle = isPinned ? roles.ink : roles.line;
     if (isPinned || !rgb) context.stroke();
     if (isClosed(index)) hatch(context, roles.line);
-    const digits = isLit ? numberIn(weight, limit, own?.entry.least) : "";
-    const bold = isPinned || hasPlace(places, at, index);
-    const word = visible(names[at][index]);
-    const sizes = pitch >= 34 ? [LARGE, USUAL, SMALL] : [USUAL, SMALL];
-    const inset = widths[at] < SLIM ? 6 : 11;
-    const besideNumber = (number: string) =>
-      widths[at] - 2 * inset - (number ? theme.measure!(number, SMALL, false) + 8 : 0);
-    const fits = (each: number, number: string) => theme.measure!(word, each, bold) <= besideNumber(number);
+    const bold = isBold(index);
     // Rather a word without its number, which the inspector has, than a part of it.
-    const number = sizes.some((each) => fits(each, digits)) ? digits : "";
-    const size = sizes.find((each) => fits(each, number)) ?? SMALL;
-    const beside = besideNumber(number);
-    const text = elide(word, beside, (part: string) => theme.measure!(part, size, bold));
+    const number = fits(index, SMALL, digits) ? digits : "";
+    const size = fits(index, layout.size, number) ? layout.size : SMALL;
+    const width = besideNumber(number);
+    const text = elide(visible(names[at][index]), width, (part: string) => theme.measure!(part, size, bold));
     const colour = rgb ? textColourOn(rgb) : isClosed(index) ? roles.muted : role;
     drawText(context, text, x + inset, middle, {
       font: `${bold ? 700 : 400} ${size}px ${theme.family}`,
@@ -386,8 +392,26 @@ function drawColumn(
   }
 }
 
-/** How strongly a path reaches a word, as its box says it. */
+/** The largest size of letters at which each word has its share beside it, or else stands whole. */
+function wordSize(
+  names: string[][],
+  { widths, pitch }: ColumnsLayout,
+  measure: NonNullable<StageTheme["measure"]>,
+): number {
+  const sizes = pitch >= 34 ? [LARGE, USUAL, SMALL] : [USUAL, SMALL];
+  const beside = measure("88%", SMALL, false) + 8;
+  const fit = (size: number, room: number) =>
+    names.every((words, at) =>
+      words.every(
+        (word) => measure(visible(word), size, false) <= widths[at] - 2 * insetOf(widths[at]) - room,
+      ),
+    );
+  return sizes.find((size) => fit(size, beside)) ?? (fit(USUAL, 0) ? USUAL : SMALL);
+}
+
+/** How strongly a path reaches a word, as its box says it; nothing where it hardly does. */
 function numberIn(weight: number, limit: number | null, least?: number): string {
+  if (Math.abs(weight) < 0.005 * (limit ?? 1)) return "";
   if (limit === null) return percent(Math.min(1, weight));
   return isUnchanged(weight, limit) ? "" : formatWeight(weight, limit, least);
 }
