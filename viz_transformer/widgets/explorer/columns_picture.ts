@@ -361,7 +361,7 @@ function drawColumn(
     const digits = isLit ? numberIn(weight, limit, own?.entry.least) : "";
     const bold = isPinned || hasPlace(places, at, index);
     const word = visible(names[at][index]);
-    const sizes = pitch >= 34 ? [LARGE, USUAL, SMALL] : [USUAL, SMALL];
+    const sizes = pitch >= 34 ? [LARGE, USUAL, SMALL] : pitch >= 24 ? [USUAL, SMALL] : [SMALL];
     const inset = widths[at] < SLIM ? 6 : 11;
     const besideNumber = (number: string) =>
       widths[at] - 2 * inset - (number ? theme.measure!(number, SMALL, false) + 8 : 0);
