@@ -10,6 +10,7 @@ import { colourLimit, drawnWeights, type Reply, tokensOf, vectorOf, weightsOf } 
 
 const CELLS = 12; // numbers of a vector that a strip shows
 const LEAST = 0.02; // weaker arcs are not drawn
+const SLIM = 6; // units of the words' column, in which its title fits
 
 export interface Scene {
   lanes: Lanes;
@@ -70,7 +71,7 @@ function Stacked({ scene, stack }: { scene: Scene; stack: Stack }) {
   const title = lanes.top[stack] - 0.8 * unit;
   return (
     <g class={`vt-of-${role}`} font-size={size}>
-      <text class="vt-lane-title" x={left / 2} y={title}>
+      <text class="vt-lane-title" x={left / 2} y={title} data-slim={left < SLIM * unit}>
         {stack === "encoder" ? "reads" : "has written"}
       </text>
       {output && right < width - 4 && (
@@ -126,7 +127,7 @@ function Title({ scene, column, text = column.title }: { scene: Scene; column: C
   const { lanes, theme } = scene;
   const size = 0.85 * lanes.unit;
   const measure = (part: string) => theme.measure?.(part, size, false) ?? 0;
-  const told = [text, text.replace(/^(?:layer|head) /, "")].find((each) => measure(each) <= column.width + 8);
+  const told = [text, text.replace(/^(?:layer|head) /, "")].find((each) => measure(each) <= column.width);
   const cross = column.kind !== "strip" && readsMemory(scene, column);
   const y = lanes.top[cross ? "encoder" : column.stack] - 0.8 * lanes.unit;
   return (

@@ -2,8 +2,8 @@
 
 import type { Place } from "./linked_columns.js";
 
-const [LOWEST, HIGHEST] = [26, 76]; // from one word to the next
-const BOX = 0.7; // of that, a word's box
+const [LOWEST, LOW, HIGHEST] = [20, 26, 76]; // from one word to the next; below `LOW` there is little between them
+const [BOX, LOW_BOX] = [0.7, 0.86]; // of that, a word's box
 const TALLEST_BOX = 46;
 const NUMBER = 54; // beside a word, for its weight
 const PADDING = 26; // inside a box
@@ -48,7 +48,8 @@ export function columnsLayout(
   room: { width: number; height: number },
 ): ColumnsLayout {
   const most = Math.max(...counts);
-  const pitch = Math.max(LOWEST, Math.min(HIGHEST, Math.floor(room.height / most)));
+  const fits = Math.floor(room.height / most);
+  const pitch = fits < LOWEST ? LOW : Math.min(HIGHEST, fits);
   const nGaps = counts.length - 1;
   const widest = (room.width - Math.max(LEAST_GAP, room.width / 14) * nGaps) / counts.length;
   const wanted = longest.map((word) => Math.min(widest, word + NUMBER + PADDING));
@@ -68,7 +69,7 @@ export function columnsLayout(
     xs,
     widths,
     pitch,
-    box: Math.min(TALLEST_BOX, Math.floor(pitch * BOX)),
+    box: Math.min(TALLEST_BOX, Math.floor(pitch * (pitch < LOW ? LOW_BOX : BOX))),
     height,
     shown: Math.min(height, room.height),
     width: room.width,

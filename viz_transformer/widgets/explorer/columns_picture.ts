@@ -398,7 +398,7 @@ function wordSize(
   { widths, pitch }: ColumnsLayout,
   measure: NonNullable<StageTheme["measure"]>,
 ): number {
-  const sizes = pitch >= 34 ? [LARGE, USUAL, SMALL] : [USUAL, SMALL];
+  const sizes = pitch >= 34 ? [LARGE, USUAL, SMALL] : pitch >= 24 ? [USUAL, SMALL] : [SMALL];
   const beside = measure("88%", SMALL, false) + 8;
   const fit = (size: number, room: number) =>
     names.every((words, at) =>
@@ -406,7 +406,7 @@ function wordSize(
         (word) => measure(visible(word), size, false) <= widths[at] - 2 * insetOf(widths[at]) - room,
       ),
     );
-  return sizes.find((size) => fit(size, beside)) ?? (fit(USUAL, 0) ? USUAL : SMALL);
+  return sizes.find((size) => fit(size, beside)) ?? (pitch >= 24 && fit(USUAL, 0) ? USUAL : SMALL);
 }
 
 /** How strongly a path reaches a word, as its box says it; nothing where it hardly does. */

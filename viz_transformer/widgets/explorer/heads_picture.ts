@@ -16,7 +16,8 @@ import { addCanvas, type Mount } from "./mount.ts";
 import { headInWords } from "./sentences.ts";
 import { withHead } from "./selection.js";
 
-const NARROWEST = 90; // a kind with its short title
+const [NARROWEST, IN_A_STRIP] = [90, 68]; // a kind with its short title
+const TITLE = 66; // that title, beside its heads in a strip
 const LABEL =
   "All heads: the arrow keys choose layer and head, Space selects several, W shows all large, Enter opens one";
 
@@ -52,8 +53,15 @@ export const headsPicture: Mount = (room, node) => {
       const { chosen, shown, linked, sections, state, chosenOf, overviewOf } = snapshot;
       const { theme, memo } = room;
       const [width, height] = [box.width / theme.scale, box.height / theme.scale];
+      const titles = width > height ? TITLE : 0;
       const heads = memo("heads", [sections, width, height], () =>
-        headGridLayout(sections.map(unlabelled), width, height, NARROWEST),
+        headGridLayout(
+          sections.map(unlabelled),
+          width,
+          height,
+          width > height ? IN_A_STRIP : NARROWEST,
+          titles,
+        ),
       );
       layout = heads;
       const thumbnails = memo("thumbnails", [heads], () => paintThumbnails(overviewOf, heads, theme));

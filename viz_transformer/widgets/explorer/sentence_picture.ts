@@ -17,7 +17,7 @@ import type { Snapshot } from "./snapshot.js";
 
 const LABEL = "The sentence and its translation: the arrow keys go from word to word";
 const SIZES = [24, 20, 17, 14, 12]; // of words; the largest with which all fit
-const [CHIP, PADDING, GAP] = [46, 16, 14];
+const [CHIP, PADDING, GAP, NARROW_GAP] = [46, 16, 14, 4];
 const [SOURCE, TARGET] = [0.5, 0.86]; // where the rows stand, as shares of the height
 const THICKEST = 16;
 const [FAINT, STRONG] = [0.15, 0.03]; // weights below are not drawn: of all words, of the chosen one
@@ -146,12 +146,17 @@ function layOut(
   const row = (kind: "encoder" | "cross", share: number): Word[] => {
     const texts = names[kind];
     // Both rows are spread over the same width, so that a word stands above its translation.
-    const spare = Math.max(0, width - 8 - widthOf(texts, font)) / Math.max(1, texts.length);
+    const spare = (width - 8 - widthOf(texts, font)) / Math.max(1, texts.length);
+    const slot = (width - 8) / Math.max(1, texts.length);
     let x = 4;
     return texts.map((text, index) => {
-      const own = measure(text, font, true) + 2 * PADDING;
-      const word = { kind, index, text, width: own, x: x + spare / 2 + own / 2, y: share * height };
-      x += own + GAP + spare;
+      const wanted = measure(text, font, true) + 2 * PADDING;
+      // Of too many words each gets the same room, and the longer ones end in “…”.
+      const own = spare < 0 ? Math.min(wanted, slot - NARROW_GAP) : wanted;
+      const taken = spare < 0 ? slot : wanted + GAP + spare;
+      const middle = spare < 0 ? slot / 2 : (spare + wanted) / 2;
+      const word = { kind, index, text, width: own, x: x + middle, y: share * height };
+      x += taken;
       return word;
     });
   };
@@ -270,18 +275,24 @@ function drawWord(
     context.stroke();
   }
   const measure = (text: string) => theme.measure!(text, layout.font, isChosen);
-  drawText(context, elide(word.text, word.width - PADDING, measure), word.x, word.y, {
-    font: `${isChosen ? 700 : 400} ${layout.font}px ${theme.family}`,
-    colour: isRead ? roles.key : roles.query,
-    align: "center",
-  });
+  drawText(
+    context,
+    elide(word.text, word.width - Math.min(PADDING, word.width / 8), measure),
+    word.x,
+    word.y,
+    {
+      font: `${isChosen ? 700 : 400} ${layout.font}px ${theme.family}`,
+      colour: isRead ? roles.key : roles.query,
+      align: "center",
+    },
+  );
 }
 
 /** The share of the strongest chosen line of a kind beside it, and whose it is. */
 function drawShare(
   context: CanvasRenderingContext2D,
   kind: "encoder" | "cross",
-  { lines }: Layout,
+  { lines, words, width: most }: Layout,
   { chosenOf, entries }: Snapshot,
   { theme }: Room,
 ): void {
@@ -293,7 +304,9 @@ function drawShare(
   const rgb = weightColour(line.value, null, theme);
   const text = percent(line.value);
   const width = theme.measure!(text, 14, true) + 16;
-  const left = kind === "cross" ? x + thickness(line.value) / 2 + 6 : x - width / 2;
+  const isBeside = kind === "cross"; // of the line, which its name must not cross
+  const beside = isBeside ? x + thickness(line.value) / 2 + 6 : x - width / 2;
+  const left = Math.max(2, Math.min(beside, most - width - 2));
   context.fillStyle = `rgb(${rgb})`;
   context.beginPath();
   context.roundRect(left, y - 13, width, 26, 6);
@@ -305,11 +318,14 @@ function drawShare(
     colour: textColourOn(rgb),
     align: "center",
   });
-  const isBeside = kind === "cross"; // of the line, which it must not cross
-  drawText(context, name, isBeside ? left : left + width / 2, y + 24, {
+  const long = theme.measure!(name, 12, false);
+  const [from, below] = [isBeside ? left : left + width / 2 - long / 2, y + 24];
+  const isFree = words.every(({ y: middle }) => Math.abs(below - middle) > CHIP / 2 + 9);
+  const [nameX, nameY] = isFree ? [from, below] : [left + width + 8, y];
+  if (nameX < 0 || nameX + long > most) return; // the inspector has it too
+  drawText(context, name, nameX, nameY, {
     font: `12px ${theme.family}`,
     colour: theme.roles.muted,
-    align: isBeside ? "left" : "center",
     behind: theme.roles.paper,
   });
 }

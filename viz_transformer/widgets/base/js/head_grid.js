@@ -8,6 +8,7 @@ import { paintThumbnail } from "./pixels.js";
 
 const SECTION_WIDTH = 175; // as much as the longest title needs
 const BETWEEN = 40; // from one section to the next
+const BESIDE = 2.6; // times a title's width that a section has, if the title stands beside it
 
 /**
  * @typedef {[number, number]} LayerHead
@@ -44,10 +45,13 @@ const BETWEEN = 40; // from one section to the next
  * @param {number} width
  * @param {number} maxHeight
  * @param {number} [narrowest] a section
+ * @param {number} [titleWidth] of the widest title, which then stands beside its section if there is room
  * @returns {HeadGridLayout}
  */
-export function headGridLayout(kinds, width, maxHeight, narrowest = SECTION_WIDTH) {
-  const [margin, title, numbers, space] = [22, 24, 16, 14];
+export function headGridLayout(kinds, width, maxHeight, narrowest = SECTION_WIDTH, titleWidth = 0) {
+  const [margin, numbers, space] = [22, 16, 14];
+  const isBeside = titleWidth > 0 && width / kinds.length >= BESIDE * titleWidth;
+  const [title, indent] = isBeside ? [2, titleWidth] : [24, 0];
   const across = Math.max(1, Math.min(kinds.length, Math.floor(width / narrowest)));
   const lines = Array.from({ length: Math.ceil(kinds.length / across) }, (_, i) =>
     kinds.slice(i * across, (i + 1) * across),
@@ -57,19 +61,20 @@ export function headGridLayout(kinds, width, maxHeight, narrowest = SECTION_WIDT
   const room = maxHeight - lines.length * (title + numbers + space);
   const widest = Math.floor(width / across);
   const fits = Math.max(9, room / deepest.reduce((sum, layers) => sum + layers));
-  const pitch = Math.floor(Math.min((widest - margin - 4) / most, fits, across > 1 ? 40 : 58));
-  const slot = Math.min(widest, Math.max(narrowest, margin + most * pitch + BETWEEN));
+  const pitch = Math.floor(Math.min((widest - indent - margin - 4) / most, fits, across > 1 ? 40 : 58));
+  const slot = Math.min(widest, Math.max(narrowest, indent + margin + most * pitch + BETWEEN));
   const gap = pitch > 26 ? 5 : 2;
   const sections = [];
   let y = 0;
   lines.forEach((line, i) => {
     line.forEach((entry, j) => {
-      const left = j * slot + margin;
+      const left = j * slot + indent + margin;
       sections.push({ ...entry, x: j * slot, y, left, top: y + title + numbers });
     });
     y += title + numbers + deepest[i] * pitch + space;
   });
-  const used = across > 1 ? across * slot : Math.max(margin + most * pitch + 4, Math.min(width, narrowest));
+  const used =
+    across > 1 ? across * slot : Math.max(indent + margin + most * pitch + 4, Math.min(width, narrowest));
   return { sections, margin, pitch, gap, size: pitch - gap, width: used, height: y - space + 4 };
 }
 
@@ -194,7 +199,8 @@ export function paintThumbnails(overviewOf, layout, theme) {
 /** The names of a section, of its layers and heads, and the labels of its thumbnails. */
 function writeNames(context, { pitch, size }, section, theme) {
   const { kind, x, y, left, top, layers, heads, slots, labels } = section;
-  drawText(context, section.title ?? ATTENTION_KINDS[kind].label, x, y + 10, {
+  const isBeside = top - y < 24; // no room above the numbers of its heads
+  drawText(context, section.title ?? ATTENTION_KINDS[kind].label, x, isBeside ? top + size / 2 : y + 10, {
     font: `600 13px ${theme.family}`,
     colour: theme.text,
   });

@@ -46,6 +46,7 @@ export const WHOLE = { zoom: 1, row: 0, col: 0 };
  * @param {number} [wanted.ratio]
  * @param {Window} [wanted.view]
  * @param {number} [wanted.largest] pixels of a cell
+ * @param {number} [wanted.stretch] how many times longer one side of a cell may be than the other
  */
 export function matrixLayout({
   rows,
@@ -59,22 +60,27 @@ export function matrixLayout({
   ratio = 1,
   view = WHOLE,
   largest = LARGEST,
+  stretch = 1,
 }) {
   const axis = 22;
   const rowRoom = Math.min(rowLabel, 150, width * 0.38);
   const colRoom = Math.min(colLabel, 110);
   const left = axis + rowRoom + 8;
-  const fit = (top, right) => Math.min(largest, (width - left - right) / cols, (maxHeight - top) / rows);
+  const across = (right) => Math.min(largest, (width - left - right) / cols);
+  const down = (top) => Math.min(largest, (maxHeight - top) / rows);
+  const fit = (top, right) => Math.min(across(right), stretch * down(top));
   const slantTop = axis + colRoom * SLANT + 14;
   const flat = colSeconds !== null || fit(axis + 22, 3) >= colLabel + 8;
   const top = flat ? axis + 22 : slantTop;
   const right = colSeconds !== null ? TIME / 2 : flat ? 3 : colRoom * SLANT + 4;
   // Few words over many times: rows as high as a word, or they would be hairs.
   const isTall = colSeconds !== null && rowSeconds === null;
-  const whole = isTall ? Math.min(largest, (width - left - right) / cols) : fit(top, right);
-  const wholeRow = isTall ? Math.max(whole, Math.min(WORD, (maxHeight - top) / rows)) : whole;
-  const zoom = Math.max(1, Math.min(view.zoom, largest / whole));
-  const [cell, rowCell] = cellSizes({ whole, wholeRow, ratio }, zoom);
+  const whole = isTall ? across(right) : fit(top, right);
+  const wholeRow = isTall
+    ? Math.max(whole, Math.min(WORD, (maxHeight - top) / rows))
+    : Math.min(down(top), stretch * whole);
+  const zoom = Math.max(1, Math.min(view.zoom, largest / Math.min(whole, wholeRow)));
+  const [cell, rowCell] = cellSizes({ whole, wholeRow, isTall, ratio }, zoom);
   const snap = (pixels) => Math.floor(pixels * ratio) / ratio;
   // No wider by zooming than it was, unless that was too narrow: what is beside it stays in place.
   const boxWidth = snap(Math.min(cols * cell, width - left - right, Math.max(cols * whole, NARROWEST)));
@@ -93,6 +99,7 @@ export function matrixLayout({
     colRoom,
     whole,
     wholeRow,
+    isTall,
     zoom,
     ratio,
     boxWidth,
@@ -104,15 +111,15 @@ export function matrixLayout({
     font: rowCell >= 40 ? 15 : rowCell >= 24 ? 14 : 12,
     rowStep: Math.ceil(15 / rowCell),
     colStep: flat ? 1 : Math.ceil(16 / cell),
-    width: Math.max(left + boxWidth + right, left + 120),
-    height: Math.max(top + boxHeight + 3, top + 96),
+    width: Math.max(left + boxWidth + right, Math.min(width, left + 120)),
+    height: Math.max(top + boxHeight + 3, Math.min(maxHeight, top + 96)),
   };
 }
 
-/** The width and height of a cell at a zoom; rows that are high already stay as they are. */
-function cellSizes({ whole, wholeRow, ratio }, zoom) {
+/** The width and height of a cell at a zoom; rows over times, which are high already, stay as they are. */
+function cellSizes({ whole, wholeRow, isTall, ratio }, zoom) {
   const cell = sharp(whole * zoom, ratio);
-  return [cell, wholeRow > whole ? Math.max(cell, sharp(wholeRow, ratio)) : cell];
+  return [cell, isTall ? Math.max(cell, sharp(wholeRow, ratio)) : sharp(wholeRow * zoom, ratio)];
 }
 
 /** A cell's size, if it is large in whole pixels of the screen: cells of one size, seams sharp. */
@@ -135,8 +142,8 @@ export function zoomAround(
   atX = layout.left + layout.boxWidth / 2,
   atY = layout.top + layout.boxHeight / 2,
 ) {
-  const { left, top, cell, rowCell, whole, x, y } = layout;
-  const zoom = Math.max(1, Math.min(layout.zoom * times, LARGEST / whole));
+  const { left, top, cell, rowCell, whole, wholeRow, x, y } = layout;
+  const zoom = Math.max(1, Math.min(layout.zoom * times, LARGEST / Math.min(whole, wholeRow)));
   const [across, down, [next, nextRow]] = [atX - left, atY - top, cellSizes(layout, zoom)];
   return { zoom, col: (x + across) / cell - across / next, row: (y + down) / rowCell - down / nextRow };
 }
@@ -250,8 +257,9 @@ export function drawMatrix(canvas, layout, cells, shown, marks, theme) {
   context.rect(left - 4, top - 4, boxWidth + 8, boxHeight + 8);
   context.clip();
   context.translate(left - x, top - y);
-  if (cell >= 12) drawSeams(context, layout, part, theme);
-  if (cell >= NUMBERED && shown.weights) drawNumbers(context, layout, part, shown, marks, theme);
+  if (Math.min(cell, rowCell) >= 12) drawSeams(context, layout, part, theme);
+  if (Math.min(cell, rowCell) >= NUMBERED && shown.weights)
+    drawNumbers(context, layout, part, shown, marks, theme);
 
   const thin = cell > 8 ? 2 : 1;
   if (active.query !== null)
@@ -350,7 +358,9 @@ function drawLabels(context, layout, part, shown, { active, pinned, named, found
   const longest = "← query: read → written";
   const fits = theme.measure(longest, 12, false) <= layout.height - top;
   const query = rowNames === shown.queries || !fits ? "← query" : longest;
-  drawText(context, "key (attended to) →", left, 9, quiet);
+  const key = "key (attended to) →";
+  const isWide = theme.measure(key, 12, false) <= layout.width - left;
+  drawText(context, isWide ? key : "key →", left, 9, quiet);
   context.save();
   context.translate(9, top);
   context.rotate(-Math.PI / 2);
