@@ -68,6 +68,9 @@ class Film:
 
     def type(self, sentence: str, translation: str, *, keeping: int = 0) -> None:
         """Type a sentence, a picture for each letter after the first `keeping`, and see it translated."""
+        pencil = self.page.get_by_role("button", name="Another sentence")
+        if pencil.get_attribute("aria-expanded") == "false":
+            pencil.click()
         field = self.page.get_by_label("English")
         for end in range(keeping, len(sentence) + 1):
             field.fill(sentence[:end])

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.support.on_screen import type_text
 from tests.support.ui_explorer import Explorer, places
 from tests.support.ui_jupyterlab import LabPage
 
@@ -54,8 +55,7 @@ def lesson(opened: LabPage) -> Iterator[LabPage]:
 def type_sentence(lesson: LabPage, sentence: str) -> Locator:
     """Type into the lesson's field and press Enter; returns the output that it stands in."""
     shown = output(lesson, "lab")
-    shown.get_by_label("English").fill(sentence)
-    shown.get_by_label("English").press("Enter")
+    type_text(shown, sentence)
     return shown
 
 
@@ -104,7 +104,7 @@ def test_the_exercise_reads_the_click_and_flipping_keeps_the_head(lesson: LabPag
 
 
 def test_thirty_fast_sentences_end_on_the_last(lesson: LabPage) -> None:
-    shown = output(lesson, "lab")
+    shown = type_sentence(lesson, SENTENCE)
     field = shown.get_by_label("English")
     nouns = ("dog", "cow", "horse")
     for turn in range(30):

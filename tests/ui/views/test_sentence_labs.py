@@ -82,7 +82,7 @@ def test_an_unknown_word_is_explained_and_a_suggestion_taken(
     translation: Locator, translator: Translator
 ) -> None:
     alert = translation.get_by_role("alert")
-    dog = translation.locator(".vt-hint").get_by_role("button", name="dog", exact=True)
+    dog = translation.locator(".vt-suggested", has_text="dog")
     type_text(translation, "the dragon sleeps")
     with pytest.raises(vt.UserError) as caught:
         translator.translate("the dragon sleeps")

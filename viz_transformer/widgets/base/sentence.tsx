@@ -1,5 +1,6 @@
 // The sentence in the header: its words as chips, and a pencil that makes a field of them.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { markMeaning, visible } from "./js/text.js";
 
@@ -50,23 +51,89 @@ export function Chips({ label, tokens, kind, chosen, onChoose, there = tokens.le
   );
 }
 
+/** Why a text cannot be read, and what to read instead: what a button says, and the text that it types. */
+export interface Problem {
+  text: string;
+  suggestions: [string, string][];
+}
+
+/** A view that can have the view inside it show another sentence. */
+export interface Editor {
+  label: string;
+  /** What it is, in a few sentences. */
+  about: string;
+  /** The sentence that is shown. */
+  text: () => string;
+  /** Has a text read and shown; what is wrong with it, or null. */
+  read: (text: string) => Promise<Problem | null>;
+}
+
+/** On its root, so that the bundle of the view inside finds it. */
+interface Root extends HTMLElement {
+  vtEditor?: Editor;
+}
+
+export function setEditor(root: Root, editor: Editor): void {
+  root.dataset.editor = "";
+  root.vtEditor = editor;
+}
+
+/** The editor of the view around a node, if there is one. */
+export const editorAround = (node: Element): Editor | null =>
+  node.closest<Root>("[data-editor]")?.vtEditor ?? null;
+
+/** The field of an editor, with what is wrong and what to type instead. */
+export function EditorField({ editor }: { editor: Editor }) {
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const shown = editor.text();
+  useEffect(() => setProblem(null), [shown]);
+  return (
+    <SentenceField
+      label={editor.label}
+      text={shown}
+      problem={
+        problem && (
+          <>
+            {/[.!?]$/.test(problem.text) ? problem.text : `${problem.text}.`} The picture still shows{" "}
+            <i>{shown}</i>.
+          </>
+        )
+      }
+      suggestions={problem?.suggestions}
+      onRead={(text) => editor.read(text).then(setProblem)}
+    />
+  );
+}
+
 interface FieldProps {
+  label?: string;
   /** What the model has read. */
   text: string;
   /** Why the newest text could not be read, or nothing. */
-  problem: string;
+  problem: ComponentChildren;
+  suggestions?: Problem["suggestions"];
   onRead: (text: string) => void;
   /** Called when another text is being typed. */
   onInput?: () => void;
 }
 
 /** A pencil; a click on it shows the field for another sentence. */
-export function SentenceField({ text, problem, onRead, onInput }: FieldProps) {
+export function SentenceField(props: FieldProps) {
+  const { label = "Sentence", text, problem, suggestions = [], onRead, onInput } = props;
   const [open, setOpen] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     if (open) field.current?.select();
   }, [open]);
+  useEffect(() => {
+    // What is being typed stays.
+    if (field.current && field.current !== document.activeElement) field.current.value = text;
+  }, [text]);
+  const type = (typed: string) => {
+    if (field.current) field.current.value = typed;
+    field.current?.focus();
+    onRead(typed);
+  };
   return (
     <>
       <button
@@ -84,9 +151,12 @@ export function SentenceField({ text, problem, onRead, onInput }: FieldProps) {
           ref={field}
           class="vt-sentence"
           type="text"
-          aria-label="Sentence"
+          aria-label={label}
+          placeholder="type a sentence and press Enter"
           spellcheck={false}
           autocomplete="off"
+          autocapitalize="off"
+          enterkeyhint="go"
           data-lm-suppress-shortcuts="true"
           defaultValue={text}
           onInput={onInput}
@@ -104,6 +174,11 @@ export function SentenceField({ text, problem, onRead, onInput }: FieldProps) {
           {problem}
         </p>
       )}
+      {suggestions.map(([said, typed]) => (
+        <button type="button" class="vt-suggested" key={said} onClick={() => type(typed)}>
+          {said}
+        </button>
+      ))}
     </>
   );
 }

@@ -1,6 +1,7 @@
 // The attention explorer: every head at a glance, one large, and who looks at whom in words.
 
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type Editor, EditorField, editorAround } from "../base/sentence.tsx";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
@@ -47,9 +48,11 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
   const snapshot = room.begin(frame);
   const { mode } = snapshot;
   const place = useRef<HTMLDivElement>(null);
+  const [editor, setEditor] = useState<Editor | null>(null);
   const stage = useRef<Picture | null>(null);
   const heads = useRef<Picture | null>(null);
   useEffect(() => () => room.close(), [room]);
+  useLayoutEffect(() => setEditor(editorAround(place.current!)), []);
   useLayoutEffect(() => {
     const zones = place.current!.closest<HTMLElement>(".vt-zones")!;
     room.place = place.current;
@@ -64,7 +67,12 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
   const [name, mount] = PICTURES[mode] ?? ["", null];
   return (
     <Stage
-      header={<Chips room={room} snapshot={snapshot} />}
+      header={
+        <>
+          <Chips room={room} snapshot={snapshot} />
+          {editor && <EditorField editor={editor} />}
+        </>
+      }
       heads={!isWall && <Place key="heads" name="vt-head-grid" mount={headsPicture} room={room} to={heads} />}
       headsBeside={isDeep}
       headline={headline(snapshot).map(asWord)}
@@ -79,7 +87,7 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
       }
       timeline={stepsOf(room, snapshot)}
       options={<Options room={room} snapshot={snapshot} />}
-      about={frame.about}
+      about={editor ? `${editor.about} ${frame.about}` : frame.about}
       width={frame.width}
       height={frame.height}
       textSize={frame.traits.text_size}

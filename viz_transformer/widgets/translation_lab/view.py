@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "Type a sentence and press Enter: the model translates it, and the picture below shows where "
+    "Press ✎, type a sentence and press Enter: the model translates it, and the picture shows where "
     "each head of the model looked while it did. A sentence that it cannot translate is explained, "
     "and the last picture stays."
 )
@@ -35,7 +35,7 @@ class TranslationView(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     sentence = traitlets.Unicode(help="the sentence that the picture shows").tag(sync=True)
     translated = traitlets.Unicode(help="its translation").tag(sync=True, content=True)
