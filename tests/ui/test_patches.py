@@ -254,7 +254,9 @@ def test_the_keys_of_a_pinned_query_have_their_weights_beside_them_and_touch_non
     ):
         trace = vt.capture(weights, source_tokens=tokens, normalised=name == "shares")
         page.set_viewport_size({"width": width, "height": 768})
-        page.goto(vt.export_html(vt.explore(trace, query=3, picture="lines"), tmp_path / "keys.html").as_uri())
+        page.goto(
+            vt.export_html(vt.explore(trace, query=3, picture="lines"), tmp_path / "keys.html").as_uri()
+        )
         page.locator(".vt-pair").first.wait_for()
         boxes = page.locator(".vt-words canvas").evaluate("(canvas) => canvas.written")
         assert len(boxes) == 21, name  # queries, keys and weights

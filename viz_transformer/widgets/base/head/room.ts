@@ -116,6 +116,9 @@ function productOf(plan: Plan, snapshot: Snapshot, room: Room): Place[] {
     if (place.part === "a" && !place.colNames?.every(fits)) place.colNames = null; // the rows of `b` name them
     if (place.part === "c") [place.rowNames, place.colNames] = [null, null];
     if (place.part === "bias") place.caption = null;
+    const caption = (place.caption ?? "").split(" · ");
+    if (place.part === "a" && measure(place.caption ?? "") * place.text > left - nameWidth - 4)
+      place.caption = caption[0]!; // else it would run into that of the result
   }
   return parts;
 }

@@ -1,0 +1,47 @@
+"""The views that stand on the stage, each in every picture that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
+from tests.support.ui_views import SENTENCE, TOUR
+from viz_transformer import labs
+from viz_transformer.translator import load_translator
+from viz_transformer.widgets.base.view import View
+from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.softmax_lab import softmax_lab
+from viz_transformer.widgets.tour import tour
+
+LONG = "the animal did not cross the street because it was too tired"
+
+
+def _explorer(text: str = SENTENCE, **traits: Any) -> View:
+    return explore(load_translator().trace(text), **traits)
+
+
+#: Two layers of four heads, in each picture of the explorer, and the other views.
+STAGED: dict[str, Callable[[], View]] = {
+    "sentence": lambda: _explorer(linked=False, picture="sentence"),
+    "linked": lambda: _explorer(linked=True),
+    "matrix": lambda: _explorer(linked=False, picture="matrix"),
+    "lines": lambda: _explorer(linked=False, picture="lines"),
+    "wall": lambda: _explorer(wall=True),
+    "table": lambda: _explorer(linked=False, picture="table"),
+    "patches": lambda: explore(vision_trace(), grid=(3, 4), query=3, picture="lines"),
+    "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
+    "architecture": lambda: labs.architecture(load_translator(), SENTENCE),
+    "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
+    "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
+    "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
+    "tour": lambda: tour(explore(make_trace()), TOUR),
+}
+#: Pictures of a sentence whose words take two rows in the header.
+LONG_STAGED: dict[str, Callable[[], View]] = {
+    "linked, long": lambda: _explorer(LONG),
+    "matrix, long": lambda: _explorer(LONG, linked=False, picture="matrix"),
+    "lines, long": lambda: _explorer(LONG, linked=False, picture="lines"),
+    "wall, long": lambda: _explorer(LONG, wall=True),
+    "table, long": lambda: _explorer(LONG, linked=False, picture="table"),
+}

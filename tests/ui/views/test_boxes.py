@@ -1,0 +1,131 @@
+"""No text lies on other text, is cut off or too small, at any width of the window and any zoom."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import viz_transformer as vt
+from tests.support.ui_boxes import LEAST_SIZE, faults_of_text, note_canvas_text
+from tests.support.ui_jupyterlab import TIMEOUT_S, guard
+from tests.support.ui_staged import LONG_STAGED, STAGED
+from tests.support.ui_sweep import ROOT
+from tests.support.ui_windows import ELSEWHERE_ASKED
+from viz_transformer.export import export_html
+from viz_transformer.labs.tours import lessons_with_tours
+from viz_transformer.widgets.base.view import View
+
+VIEWS = {**STAGED, **LONG_STAGED}
+#: Windows from the narrowest phone to a large screen, in pixels.
+WINDOWS = {320: 640, 768: 1024, 1280: 800, 2560: 1440}
+#: A laptop's window at a browser's zoom, in percent: to a page it is a smaller one.
+ZOOMED = {150: (853, 533), 200: (640, 400)}
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    """Return a page that notes the text on its canvases."""
+    context = browser.new_context(service_workers="block", reduced_motion="reduce")
+    asked = guard(context)
+    page = context.new_page()
+    page.set_default_timeout(TIMEOUT_S * 1000)
+    note_canvas_text(page)
+    yield page
+    context.close()
+    assert asked == [], ELSEWHERE_ASKED
+
+
+def opened(page: Page, folder: Path, view: View) -> Locator:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(export_html(view, folder / "page.html").as_uri())
+    root = page.locator(ROOT).first
+    expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
+    return root
+
+
+def faults_in(root: Locator, windows: dict[str, tuple[int, int]]) -> dict[str, list[str]]:
+    """Return what is wrong with the text of a view, by window."""
+    wrong = {}
+    for name, (width, height) in windows.items():
+        root.page.set_viewport_size({"width": width, "height": height})
+        if faults := faults_of_text(root):
+            wrong[name] = faults
+    return wrong
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_text_can_be_read_at_every_width(page: Page, tmp_path: Path, name: str) -> None:
+    windows = {f"{width} px": size for width, size in zip(WINDOWS, WINDOWS.items(), strict=True)}
+    wrong = faults_in(opened(page, tmp_path, VIEWS[name]()), windows)
+    assert wrong == {}, f"{name}: {json.dumps(wrong, indent=1, ensure_ascii=False)}"
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize("name", VIEWS)
+def test_text_can_be_read_when_zoomed(page: Page, tmp_path: Path, name: str) -> None:
+    windows = {f"at {zoom}%": size for zoom, size in ZOOMED.items()}
+    wrong = faults_in(opened(page, tmp_path, VIEWS[name]()), windows)
+    assert wrong == {}, f"{name}: {json.dumps(wrong, indent=1, ensure_ascii=False)}"
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize("lesson", lessons_with_tours())
+def test_text_can_be_read_at_every_step_of_a_tour(page: Page, tmp_path: Path, lesson: int) -> None:
+    """Views that do not stand on the stage yet have letters of 12 pixels."""
+    shown = vt.lesson_tour(lesson)
+    root = opened(page, tmp_path, shown)
+    least = LEAST_SIZE if root.locator(".vt-staged").count() else 0
+    wrong = {}
+    for step in range(len(shown.steps)):
+        expect(root.locator(".vt-tour-place")).to_have_text(f"step {step + 1} of {len(shown.steps)}")
+        for width in WINDOWS:
+            page.set_viewport_size({"width": width, "height": WINDOWS[width]})
+            if faults := faults_of_text(root, least):
+                wrong[f"step {step + 1}, {width} px"] = faults
+        root.locator(".vt-tour-panel").press("ArrowRight")
+    assert wrong == {}, f"lesson {lesson}: {json.dumps(wrong, indent=1, ensure_ascii=False)}"
+
+
+#: What each must be found for, and what must not be.
+PLANTED = {
+    "<p>over</p><p style='margin-top: -2.4em'>under</p>": ["“over” and “under” overlap"],
+    "<div style='width: 40px; overflow: hidden; white-space: nowrap'>a long line</div>": [
+        "“a long line” is cut off by div"
+    ],
+    "<div style='height: 8px; overflow: clip'>low</div>": ["“low” is cut off by div"],
+    "<div style='width: 400px; white-space: nowrap'>" + "w" * 60 + "</div>": [
+        f"“{'w' * 40}” runs out of the window"
+    ],
+    "<small style='font-size: 12px'>small</small>": ["“small” is 12.0 px small"],
+    "<svg viewBox='0 0 200 40' width='100'><text y='20' font-size='20'>half</text></svg>": [
+        "“half” is 10.0 px small"
+    ],
+    "<svg width='90' height='40'><text y='20'>one</text><text x='4' y='22'>two</text></svg>": [
+        "“one” and “two” overlap"
+    ],
+    "<canvas width='90' height='40' data-text='one two'></canvas>": ["“one” and “two” overlap"],
+    "<div style='width: 40px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap'>"
+    "a long line</div>": [],
+    "<div style='-webkit-line-clamp: 1; display: -webkit-box; -webkit-box-orient: vertical; overflow: hidden;"
+    "width: 50px'>many more lines than one</div>": [],
+    "<div style='width: 40px; height: 30px; overflow: auto'>a <br> long <br> line</div><p>below</p>": [],
+    "<p style='position: absolute; clip-path: inset(50%)'>for ears</p><p>for eyes</p>": [],
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_what_is_wrong_with_text_is_found(page: Page, planted: str) -> None:
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.goto("about:blank")
+    page.set_content(f"<body><div id='root' style='font: 16px sans-serif'>{planted}</div>")
+    page.evaluate(
+        """() => document.querySelectorAll("canvas").forEach((canvas) => canvas.dataset.text.split(" ")
+            .forEach((word, at) => canvas.getContext("2d").fillText(word, 4 * at, 20)))"""
+    )
+    found = faults_of_text(page.locator("#root"))
+    assert [fault.split(": ")[0].split(", ")[0] for fault in found] == PLANTED[planted]
