@@ -319,7 +319,9 @@ function drawShare(
     align: "center",
   });
   const long = theme.measure!(name, 12, false);
-  const [from, below] = [isBeside ? left : left + width / 2 - long / 2, y + 24];
+  // Below the share, unless the ends of a narrow arc stand there.
+  const isNarrow = !isBeside && Math.abs(line.curve[6] - line.curve[0]) - THICKEST < long + 24;
+  const [from, below] = [isBeside ? left : left + width / 2 - long / 2, isNarrow ? y - 22 : y + 24];
   const isFree = words.every(({ y: middle }) => Math.abs(below - middle) > CHIP / 2 + 9);
   const [nameX, nameY] = isFree ? [from, below] : [left + width + 8, y];
   if (nameX < 0 || nameX + long > most) return; // the inspector has it too
