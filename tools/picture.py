@@ -18,8 +18,8 @@ from tools.browser import open_page, picture
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "translation.webp"
 SIZE: ViewportSize = {"width": 1120, "height": 720}
-#: Where to click, in pixels of a canvas: head 1 of the encoder's layer 1, and the query *teacher*.
-HEAD, TEACHER = (82, 96), (60, 56)
+#: Where to click, in pixels of what is clicked: head 1 of the encoder's layer 1, and the word *teacher*.
+HEAD, TEACHER = (135, 53), (30, 16)
 #: An arrow that shows where the mouse is, which a screenshot leaves out.
 POINTER = """() => {
     const pointer = document.body.appendChild(document.createElement("div"));
@@ -54,10 +54,10 @@ class Film:
         self.frames.append(picture(self.page))
         self.stays_ms.append(stays_ms)
 
-    def click(self, canvas: str, place: tuple[float, float]) -> None:
-        """Move the mouse to a place of a canvas, a picture for each step, wait as a hand does, and click."""
-        box = self.page.locator(canvas).bounding_box()
-        assert box, f"{canvas} is not on the page"
+    def click(self, what: str, place: tuple[float, float]) -> None:
+        """Move the mouse to a place of an element, a picture for each step, wait as a hand does, and click."""
+        box = self.page.locator(what).bounding_box()
+        assert box, f"{what} is not on the page"
         (from_x, from_y), (x, y) = self.mouse, (box["x"] + place[0], box["y"] + place[1])
         for share in (0.2, 0.5, 0.8, 0.95, 1.0):
             self.page.mouse.move(from_x + share * (x - from_x), from_y + share * (y - from_y))
@@ -101,7 +101,7 @@ def play(film: Film) -> None:
     film.click(".vt-heads canvas", HEAD)
     expect(film.page.locator(".vt-title")).to_have_text(re.compile("Encoder.*layer 1 · head 1"))
     film.take(900)
-    film.click(".vt-words canvas", TEACHER)
+    film.click(".vt-chips button:has-text('teacher')", TEACHER)
     expect(film.page.locator(".vt-pair").first).to_contain_text("teacher to her")
     film.take(2600)
     film.type("the teacher lost his book", "el profesor perdió su libro", keeping=len("the teacher lost h"))

@@ -63,6 +63,7 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
   });
   useFocusThatFollows(place, mode);
   const isWall = mode === "wall";
+  const below = lineBelow(snapshot);
   const isDeep = snapshot.sections.some(({ layers }) => layers > FLAT);
   const [name, mount] = PICTURES[mode] ?? ["", null];
   return (
@@ -76,7 +77,7 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
       heads={!isWall && <Place key="heads" name="vt-head-grid" mount={headsPicture} room={room} to={heads} />}
       headsBeside={isDeep}
       headline={headline(snapshot).map(asWord)}
-      line={lineBelow(snapshot).map(asWord)}
+      line={below.length > 0 && below.map(asWord)}
       controls={<Controls room={room} snapshot={snapshot} picture={stage} />}
       inspector={
         isWall ? (
