@@ -55,7 +55,7 @@ class Film:
         self.stays_ms.append(stays_ms)
 
     def click(self, what: str, place: tuple[float, float]) -> None:
-        """Move the mouse to a place of an element, a picture for each step, wait as a hand does, and click."""
+        """Move the mouse to a place of an element, a picture for each step, wait as a hand does and click."""
         box = self.page.locator(what).bounding_box()
         assert box, f"{what} is not on the page"
         (from_x, from_y), (x, y) = self.mouse, (box["x"] + place[0], box["y"] + place[1])

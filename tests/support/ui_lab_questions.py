@@ -51,7 +51,7 @@ def ask_stepper(lab: Locator, translator: Translator) -> None:
     expect(lab.get_by_role("button", name="cow").first).to_be_visible()
     lab.get_by_role("combobox", name="head", exact=True).select_option("2")
     lab.locator(".vt-chip.vt-of-query").get_by_text("cow").click()
-    lab.locator(".vt-step").get_by_text("softmax").click()
+    lab.locator(".vt-step", has_text="softmax").click()
     weights = translator.trace(SENTENCE).encoder_attention[0, 2, 2]
     expect(lab.locator("[data-matrix=weights] td")).to_have_count(len(weights))
     assert _numbers(lab.locator("[data-matrix=weights] td")) == pytest.approx(weights, abs=0.00501)

@@ -74,7 +74,9 @@ def test_a_request_to_a_model_waits_for_the_cell(lab: LabPage) -> None:
         field.press("Enter")
     lab.page.evaluate("() => window.running")
     lab.text(1)
-    expect(root.locator(".vt-token")).to_have_text(["la", "vaca", "blanca", "no", "duerme", "<eos>"])
+    expect(root.locator(".vt-chip.vt-of-query")).to_have_text(
+        ["la", "vaca", "blanca", "no", "duerme", "<eos>"]
+    )
     lab.wait_for_value("view.text", "the white cow does not sleep")
     assert lab.value("seen") == ("the black cat sleeps", {True})
     assert lab.value("threads") == {"MainThread"}

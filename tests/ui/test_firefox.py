@@ -206,7 +206,7 @@ def test_in_jupyterlab_a_view_and_the_kernel_are_linked(tab: Tab, lab_server: La
     lab.run_all()
     wait_until_drawn(tab, ".vt-explorer")
     assert tab.texts(title) == ["Encoder self-attention · layer 1 · head 0"]
-    tab.click(heads, 0.86, 0.93)  # a head of the last layer, of cross-attention
+    tab.click(heads, 0.889, 0.7)  # a head of the last layer, of cross-attention
     lab.wait_for_value("(view.kind, view.layer, view.head)", ("cross", 1, 2))
     tab.wait_for_text(title, "Cross-attention · layer 1 · head 2")
     lab.run("view.head = 1")

@@ -61,7 +61,7 @@ def test_an_edited_file_shows_in_the_open_view(clone: Path, developing: LabPage)
     style.write_text(style.read_text() + ".vt-explorer { outline: 7px dotted rgb(1, 2, 3); }")
     expect(view).to_have_css("outline", "rgb(1, 2, 3) dotted 7px")
 
-    script = clone / "widgets" / "explorer" / "view.js"
+    script = clone / "widgets" / "explorer" / "view.tsx"
     whole = script.read_text()
     script.write_text(whole + "\nconst halfSaved = {")  # no JavaScript yet
     lab.wait_for_value("len(refused.records)", 1)

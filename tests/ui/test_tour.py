@@ -215,7 +215,7 @@ def test_in_jupyterlab_fast_keys_end_where_they_should_and_a_restart_ends_nothin
     lab.open_cells(MAKE, MANY, "tour")
     lab.run_all()
     root = lab.output(2).locator(".vt-tour")
-    expect(root.locator(".vt-title")).to_be_visible()
+    expect(root.locator(".vt-headline")).to_be_visible()
     root.locator(".vt-tour-panel").focus()
     expect(root.locator(".vt-tour-panel")).to_be_focused()
     for _ in range(30):

@@ -100,6 +100,10 @@ export function Finder({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
         onInput={(event) => room.set({ search: event.currentTarget.value })}
         onKeyDown={(event) => {
           if (event.key === "Enter") findNext(room);
+          if (event.key === "Escape" && event.currentTarget.closest<HTMLElement>("[popover]")) {
+            event.preventDefault(); // else it would also empty the field
+            event.currentTarget.closest<HTMLElement>("[popover]")?.hidePopover();
+          }
           event.stopPropagation();
         }}
       />
