@@ -131,6 +131,7 @@ test("colours stand on each row's own scale, or on a logarithmic one, and the nu
   assertNear(coloursOf("log")[2], 1 / 3, 1e-6);
   assertNear(coloursOf("log")[3], 0, 1e-6);
   assert.deepEqual(coloursOf("row", 0.3), [1, 0, 0, 0]);
+  assert.deepEqual(coloursOf("rest"), [0, 1, 0, 1]); // the first token is left out
   const quotes = { ...picture, keys: ['say "a"', "b"] };
   assert.equal(csvOf({ shown: quotes }).split("\r\n")[0], '"","say ""a""","b"');
   assert.match(csvOf({ shown: quotes }), /\r\n"a",0\.5,0\.25\r\n/);

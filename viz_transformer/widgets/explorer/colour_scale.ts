@@ -1,4 +1,5 @@
-// How weights become colours: as they are, as shares of the largest in their row, or by their logarithm.
+// How weights become colours: as they are, as shares of the largest in their row, by their logarithm, or as
+// shares of what the first token leaves: heads that attend to it by default are pale otherwise.
 
 import type { Memo } from "./caches.js";
 import type { DisplayedHead } from "./displayed_head.js";
@@ -18,6 +19,24 @@ export const COLOUR_SCALES: Record<string, { name: string; ends: [string, string
     ends: ["≤ 0.1%", "100%"],
     told: "Colours are logarithmic: each step from 0.1% to 1%, 10% and 100% is as large.",
   },
+  rest: {
+    name: "without the first token",
+    ends: ["0", "100% of the rest"],
+    told: "Colours leave the first token out: they are shares of what the others get.",
+  },
+};
+
+/** What stands for each weight of a row. */
+const COLOURS: Record<string, (own: Float32Array) => (weight: number, col: number) => number> = {
+  row(own) {
+    const most = own.reduce((largest, weight) => Math.max(largest, weight), 0) || 1;
+    return (weight) => weight / most;
+  },
+  log: () => (weight) => 1 - Math.log(Math.max(weight, SMALLEST)) / Math.log(SMALLEST),
+  rest(own) {
+    const rest = own.reduce((sum, weight) => sum + weight, -own[0]);
+    return (weight, col) => (col && rest > 0 ? weight / rest : 0);
+  },
 };
 
 /** The head with weights that stand for colours; weaker ones than `least` are 0. */
@@ -29,11 +48,9 @@ export function scaled(shown: DisplayedHead, scale: string, least: number, memo:
     const colours = new Float32Array(plain!.length);
     for (let row = 0; row < rows; row++) {
       const own = plain!.subarray(row * cols, (row + 1) * cols);
-      const most = own.reduce((largest, weight) => Math.max(largest, weight), 0) || 1;
+      const colourOf = COLOURS[scale](own);
       own.forEach((weight, col) => {
-        const share =
-          scale === "row" ? weight / most : 1 - Math.log(Math.max(weight, SMALLEST)) / Math.log(SMALLEST);
-        colours[row * cols + col] = weight < least ? 0 : share;
+        colours[row * cols + col] = weight < least ? 0 : colourOf(weight, col);
       });
     }
     return colours;

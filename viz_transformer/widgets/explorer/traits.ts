@@ -49,7 +49,8 @@ export interface Traits {
   picture: string;
   /**
    * Which colours weights have in the matrix: ``"linear"``, from 0 to 1; ``"row"``, as a share of the largest
-   * in each row; or ``"log"``, from 0.001 to 1 by their logarithm.
+   * in each row; ``"log"``, from 0.001 to 1 by their logarithm; or ``"rest"``, as a share of what the first
+   * token leaves to the others.
    */
   colour_scale: string;
   /** ``{kind: [layer, head]}``, the heads of the kinds beside `kind` there. */

@@ -54,7 +54,7 @@ _MOST_LAYERS, _MOST_HEADS = 6, 16
 
 #: What stands on the stage where it is neither all heads nor the linked columns.
 PICTURES = ("sentence", "matrix", "lines", "table")
-COLOUR_SCALES = ("linear", "row", "log")
+COLOUR_SCALES = ("linear", "row", "log", "rest")
 #: Columns of more words than this have to be scrolled.
 _MOST_LINKED = 16
 
@@ -100,7 +100,8 @@ class AttentionExplorer(View):
         picture: otherwise what stands there: ``"matrix"``, ``"lines"`` between the words (of a vision model
             its picture), ``"table"``, or of a translation ``"sentence"``: one line above the other.
         colour_scale: which colours weights have in the matrix: ``"linear"``, from 0 to 1; ``"row"``, as a
-            share of the largest in each row; or ``"log"``, from 0.001 to 1 by their logarithm.
+            share of the largest in each row; ``"log"``, from 0.001 to 1 by their logarithm; or ``"rest"``,
+            as a share of what the first token leaves to the others.
         linked_heads: ``{kind: [layer, head]}``, the heads of the kinds beside `kind` there.
         pair: of two sentences, which attends to which: ``"all"``, ``"AA"``, ``"AB"`` (from the words
             of A to those of B), ``"BA"`` or ``"BB"``. Only these queries and keys are shown.
@@ -152,7 +153,7 @@ class AttentionExplorer(View):
     search = traitlets.Unicode("", help="part of a token, to find and mark").tag(sync=True)
     linked = traitlets.Bool(False, help="all kinds on one screen, pinned together").tag(sync=True)
     picture = traitlets.Unicode("matrix", help="sentence, matrix, lines or table").tag(sync=True)
-    colour_scale = traitlets.Unicode("linear", help="linear, row or log").tag(sync=True)
+    colour_scale = traitlets.Unicode("linear", help="linear, row, log or rest").tag(sync=True)
     linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
     pair = traitlets.Unicode("all", help="all, AA, AB, BA or BB").tag(sync=True)
     segments: traitlets.List[int] = traitlets.List(help="0 or 1 for each token of a pair").tag(sync=True)
@@ -725,7 +726,7 @@ def explore(
         picture: otherwise ``"matrix"``, ``"lines"`` (of a vision model its picture), ``"table"``, or of a
             translation of at most ten words ``"sentence"``; None is the matrix, or the picture of a vision
             model.
-        colour_scale: colours of weights in the matrix: ``"linear"``, ``"row"`` or ``"log"``.
+        colour_scale: colours of weights in the matrix: ``"linear"``, ``"row"``, ``"log"`` or ``"rest"``.
         wall: fill the view with all heads; None does so where the model has more than 6 layers or 16 heads
             a layer and nothing in it is selected.
         scores: your own numbers, by name: ``{"mine": array}``, an array ``[layer, head]`` of `kind`, or
