@@ -9,7 +9,7 @@ import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
 import { moveCell } from "../base/js/heatmap.js";
 import { percent } from "../base/percent.ts";
 import { elide, formatWeight, isUnchanged, visible } from "../base/js/text.js";
-import { pulse, tween } from "../base/motion.ts";
+import { pulse } from "../base/motion.ts";
 import { isMany, pathsOf } from "./attention_paths.js";
 import { onRoomKey, type Picked, pin, pinOfKind, togglePin, togglePlace, toggleToken } from "./choose.ts";
 import {
@@ -37,7 +37,6 @@ const TITLE = 26; // above the columns
 const insetOf = (width: number) => (width < SLIM ? 6 : 9); // of a word in its box
 const [LARGE, USUAL, SMALL] = [18, 15, 12.5]; // a word; at the usual width 20, 17 and 14 pixels
 const PALE = 0.13; // where on the scale of weights the arcs are that are not chosen
-const MOST_MOVING = 4096; // weights that are moved one by one
 const DOTS = 3; // that flow along an arc
 const SHORT = 44; // an arc on which there is room for one
 
@@ -51,7 +50,6 @@ class ColumnsPicture implements Picture {
   #scroller;
   #scrolled;
   #canvas;
-  #motions = new Map<string, ReturnType<typeof tween>>();
   #flow = pulse();
   #layout: Layout | null = null;
   #arcs: Arc[] = [];
@@ -117,19 +115,6 @@ class ColumnsPicture implements Picture {
     return true;
   }
 
-  /** A picture of weights on its way from the one before it. */
-  #moving(shown: DisplayedHead): DisplayedHead {
-    const { weights, entry } = shown;
-    if (!weights || weights.length > MOST_MOVING) return shown;
-    if (!this.#motions.has(entry.kind)) this.#motions.set(entry.kind, tween());
-    const motion = this.#motions.get(entry.kind)!;
-    const values = motion.at(Array.from(weights));
-    if (!motion.isMoving()) return shown;
-    this.#room.frame.redraw();
-    const name = `${shown.name} moving ${performance.now()}`;
-    return { ...shown, weights: Float32Array.from(values), name };
-  }
-
   #layOut({ names }: Snapshot, titles: string[], width: number, height: number): Layout {
     const { memo, theme } = this.#room;
     const measure = theme.measure!;
@@ -189,7 +174,7 @@ class ColumnsPicture implements Picture {
     const focusNow = JSON.stringify([focus, links.map((link) => link.shown.name)]);
     if (focusNow !== this.#lastFocus) this.#flow.start();
     this.#lastFocus = focusNow;
-    const moved = links.map((link) => ({ ...link, shown: this.#moving(link.shown) }));
+    const moved = links.map((link) => ({ ...link, shown: room.moving(link.shown) }));
     const paths = pathsIn(snapshot, moved, layout, this.#top, focus, room);
     const others = focus ? pathsIn(snapshot, moved, layout, this.#top, null, room) : paths;
     this.#arcs = [...arcsOf(paths, moved), ...(focus ? arcsOf(others, moved) : [])];

@@ -116,7 +116,7 @@ export class MatrixPicture implements Picture {
     const layout = this.#layOut(snapshot, box.width / theme.scale, box.height / theme.scale);
     this.#layout = layout;
     const least = options.threshold * (plain.limit ?? 1);
-    const shown = scaled(plain, options.colourScale, least, memo);
+    const shown = scaled(this.#room.moving(plain), options.colourScale, least, memo);
     const { cell, rowCell, x, y, boxWidth, boxHeight } = layout;
     const at = [shown.name, cell, rowCell, x, y, boxWidth, boxHeight, least];
     const painted = memo("cells", at, () => {

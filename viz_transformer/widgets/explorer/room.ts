@@ -9,6 +9,7 @@ import { canAsk } from "../base/js/kernel.js";
 import type { Frame } from "../base/stage_view.tsx";
 import { createMemo } from "./caches.js";
 import { createHeadPictures } from "./displayed_head.js";
+import { createMoving } from "./moving.ts";
 import { INITIAL_STATE, type Snapshot, takeSnapshot, type ViewState } from "./snapshot.js";
 import type { Traits as Declared } from "./traits.ts";
 import { WeightStore } from "./weight_store.js";
@@ -54,6 +55,7 @@ export class Room {
   readonly store: WeightStore;
   readonly memo = createMemo();
   readonly sources;
+  readonly moving = createMoving(() => this.frame.redraw());
   state: ViewState = INITIAL_STATE;
   theme!: StageTheme;
   /** The lines between the columns, as they were drawn last. */

@@ -99,7 +99,8 @@ class SentencePicture implements Picture {
   draw(snapshot: Snapshot, box: { width: number; height: number }): void {
     const room = this.#room;
     const { theme } = room;
-    const layout = layOut(snapshot, box.width / theme.scale, box.height / theme.scale, theme.measure!);
+    const moving = { ...snapshot, pictureOf: (kind: string) => room.moving(snapshot.pictureOf(kind)) };
+    const layout = layOut(moving, box.width / theme.scale, box.height / theme.scale, theme.measure!);
     this.#layout = layout;
     const focus = layout.lines
       .flatMap((line) => (line.isChosen ? [line.kind, line.query, line.key] : []))
