@@ -294,16 +294,18 @@ function drawShare(
   context: CanvasRenderingContext2D,
   kind: "encoder" | "cross",
   { lines, words, width: most }: Layout,
-  { chosenOf, entries }: Snapshot,
+  { chosenOf, entries, pictureOf }: Snapshot,
   { theme }: Room,
 ): void {
   const line = lines.filter((each) => each.isChosen && each.kind === kind).at(-1);
   if (!line) return;
+  const { weights, cols } = pictureOf(kind);
+  const weight = weights![line.query * cols + line.key]; // not one on its way to it
   const { layer, head } = chosenOf(kind);
   const name = `${kind} head ${ownNumbers(entries.get(kind)!, layer, head).join("·")}`;
   const [x, y] = pointOf(line.curve, 0.5);
-  const rgb = weightColour(line.value, null, theme);
-  const text = percent(line.value);
+  const rgb = weightColour(weight, null, theme);
+  const text = percent(weight);
   const width = theme.measure!(text, 14, true) + 16;
   const isBeside = kind === "cross"; // of the line, which its name must not cross
   const beside = isBeside ? x + thickness(line.value) / 2 + 6 : x - width / 2;
