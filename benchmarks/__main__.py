@@ -23,6 +23,7 @@ from benchmarks.table import Table
 MODULES = (
     "head_view",
     "explorer",
+    "motion",
     "views",
     "large_pages",
     "in_page",

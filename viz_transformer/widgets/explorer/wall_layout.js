@@ -6,7 +6,7 @@ const [BETWEEN_KINDS, BETWEEN_LINES] = [26, 8]; // from one kind to the next, be
 const [WIDEST_CELL, TALLEST_CELL] = [300, 220]; // a cell
 const LOWEST = 7; // a cell that can still be pointed at
 const READABLE = 14; // a picture that can be told from others
-const MUCH = 1.25; // times larger: then columns are layers
+const [SHALLOW, MUCH] = [8, 1.25]; // heads in a layer, and times larger: then columns are layers
 const EASY = 24; // a picture of this size can be read, whichever way the wall is turned
 const [TEXT_WIDTH, TEXT_HEIGHT] = [38, 10]; // of a label with a number in it
 const LEAST_LABEL = 4; // pixels of colour beside a picture
@@ -75,8 +75,9 @@ function shapeOf({ byLayer, cells, layers, heads }, room) {
     const upright = { ...cellsIn(room, heads, layers), turned: false };
     const turned = { ...cellsIn(room, layers, heads), turned: true };
     const isSmall = upright.size < EASY && turned.size >= upright.size;
+    const isShallow = 2 * layers <= heads && heads <= SHALLOW;
     const isBetter = turned.size > upright.size || tallOf(turned) < tallOf(upright);
-    return (isSmall && isBetter) || turned.size > MUCH * upright.size ? turned : upright;
+    return (isSmall && isBetter) || (isShallow && turned.size > MUCH * upright.size) ? turned : upright;
   }
   const count = Math.max(1, cells.length);
   // Pictures as large as possible, but small enough for what they are sorted by beside them, as long as
