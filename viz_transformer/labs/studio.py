@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 from viz_transformer._text import given_text
@@ -71,11 +72,11 @@ def studio(
     """
     if isinstance(model, TextModel):
         if tokenizer is not None:
-            raise UserError(f"a {model.name} has its own vocabulary; leave tokenizer= out")
+            raise UserError(f"{model.name} has its own vocabulary; leave tokenizer= out")
         text = text_for(model, text, DEFAULT_TEXTS, "a studio")
         read: Callable[[str], ForwardTrace] = model.trace
     else:
-        text = _text_of_other(model, text, engine)
+        text = _text_for_other(model, text, engine)
         read = partial(_captured, model, tokenizer)
     asked = _Asked(model, text, read(text), engine)
     rooms = {key: made for key, make in _ROOMS.items() if (made := make(asked))}
@@ -90,8 +91,13 @@ def studio(
     return view
 
 
-def _text_of_other(model: Any, text: str | None, engine: str | None) -> str:
+def _text_for_other(model: Any, text: str | None, engine: str | None) -> str:
     """Return the text for a model that is not ours."""
+    if isinstance(model, str | bytes | int | float | list | tuple | dict | FunctionType):
+        raise UserError(
+            f"{model!r:.60} is no model; give vt.load_translator(), vt.load_language_model(), "
+            "vt.load_masked_model(), or a torch or Hugging Face model with its tokenizer="
+        )
     if text is None:
         raise UserError(
             f"a {type(model).__name__} has no text of its own to begin with; give one: "

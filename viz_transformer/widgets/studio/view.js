@@ -58,7 +58,9 @@ class Studio {
 
   #addRow() {
     const row = element(this.root, "div", "vt-studio-row", { role: "group", "aria-label": "Rooms" });
-    this.back = this.#addButton(row, "◀ Back", () => this.#goBack());
+    this.back = this.#addButton(row, "◀", () => this.#goBack());
+    this.back.setAttribute("aria-label", "Back");
+    element(this.back, "span", "vt-studio-word").textContent = " Back";
     this.buttons = element(row, "span", "vt-studio-doors");
     this.list = element(row, "select", "vt-studio-list", {
       id: uniqueId(),
