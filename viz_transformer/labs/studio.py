@@ -44,7 +44,12 @@ class _Asked:
 
 
 def studio(
-    model: Any, text: str | None = None, *, tokenizer: Any = None, room: str = "heads", engine: str | None = None
+    model: Any,
+    text: str | None = None,
+    *,
+    tokenizer: Any = None,
+    room: str = "heads",
+    engine: str | None = None,
 ) -> Studio:
     """Return all views of one sentence, as rooms with doors between them.
 
@@ -85,7 +90,9 @@ def studio(
     head, query = clearest(asked.trace, kind, layer)
     state = {"sentence": text, "kind": kind, "layer": layer, "head": head, "query": query}
     follows = [each for each in rooms.values() if each.follows]
-    view = Studio(rooms, read, state, room=room, answer=(lambda request: _reply(view, request)) if follows else None)
+    view = Studio(
+        rooms, read, state, room=room, answer=(lambda request: _reply(view, request)) if follows else None
+    )
     if follows and isinstance(model, TextModel):
         give_engine(view, "studio", model, engine)
     return view
@@ -113,7 +120,7 @@ def _captured(model: Any, tokenizer: Any, text: str) -> ForwardTrace:
 
 
 def _reply(view: Studio, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the trace of a text for the room that follows; a large one is given to it here, and sent in parts."""
+    """Return the trace of a text for the room that follows; a large one is sent to it in parts."""
     trace = view.trace_of(request["text"])
     if is_small(trace):
         return {"trace": raw_trace(trace)}
@@ -140,7 +147,7 @@ def _whole_model(asked: _Asked) -> Room | None:
             for layer in range(n_layers)
             for part in ["cross_attention" if kind == "cross" else "self_attention"]
         },
-        anew={"step": _END},
+        also={"step": _END},
     )
 
 

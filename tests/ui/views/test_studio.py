@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -17,7 +17,7 @@ from viz_transformer.export import export_html
 from viz_transformer.translator import Translator
 
 SENTENCE = "the teacher lost her book"
-OPENED = {"kind": "Cross-attention", "layer": 1, "head": 2, "word": "su"}
+OPENED: dict[str, Any] = {"kind": "Cross-attention", "layer": 1, "head": 2, "word": "su"}
 NAMES = {"model": "The whole model", "heads": "Its heads", "head": "One head by hand"}
 #: How each room says which attention it shows, by what the others say.
 IN_MODEL = {
@@ -93,11 +93,11 @@ def exported(tmp_path_factory: pytest.TempPathFactory, translator: Translator) -
 
 
 @pytest.fixture
-def studio(kept_page: Page, exported: Path) -> Iterator[Studio]:
+def studio(kept_page: Page, exported: Path) -> Studio:
     open_exported(kept_page, exported, ".vt-studio")
     opened = Studio(kept_page.locator(".vt-studio"))
     opened.shows("heads", **OPENED)
-    yield opened
+    return opened
 
 
 def test_the_doors_carry_kind_layer_head_and_query(studio: Studio) -> None:

@@ -22,7 +22,9 @@ export class MountedRoom {
     this.place = element(parent, "div", "vt-studio-room");
     this.place.hidden = true; // and so not drawn, until what is chosen has come in
     this.child = addChildView(surroundings, reference, this.place);
-    this.ready = this.child.opened.then((inner) => this.#find(inner, surroundings.model.widget_manager, onChange));
+    this.ready = this.child.opened.then((inner) =>
+      this.#find(inner, surroundings.model.widget_manager, onChange),
+    );
   }
 
   async #find(inner, manager, onChange) {
@@ -62,11 +64,13 @@ export class MountedRoom {
   /** Bring a choice in. The outer view comes first: the view inside it gets its words from there. */
   write(state) {
     const { sentence, query } = this.door.traits;
-    const isNews = Object.keys(state).some((name) => name !== "text_size" && this.seen?.[name] !== state[name]);
+    const isNews = Object.keys(state).some(
+      (name) => name !== "text_size" && this.seen?.[name] !== state[name],
+    );
     const groups = new Map([["", {}]]);
     for (const [path, value] of [
       ...changesFor(this.door, state),
-      ...(isNews ? Object.entries(this.door.anew) : []),
+      ...(isNews ? Object.entries(this.door.also) : []),
     ]) {
       const [inside, trait] = targetOf(path);
       groups.set(inside, { ...groups.get(inside), [trait]: value });

@@ -13,7 +13,7 @@ export const CARRIED = [...CHOSEN, "text_size"];
  * @property {Record<string, string>} traits by the studio's names the room's: "row", or "explorer.head" of a view
  *   inside it; "place" is kind and layer as one
  * @property {Record<string, string>} places the values of that one, by kind and layer
- * @property {State} anew what else is set when another choice is carried in
+ * @property {State} also what else is set when another choice is carried in
  * @property {string[]} needed what must not be null
  * @property {boolean} follows whether the room shows a trace, which the studio has to give it
  */

@@ -28,18 +28,18 @@ class Room:
     Attributes:
         name: what its door says.
         view: the view.
-        traits: by the studio's names, the view's: ``"row"``, or ``"explorer.head"`` of a view inside it. Where
-            kind and layer are one trait, it stands under ``"place"``.
+        traits: by the studio's names, the view's: ``"row"``, or ``"explorer.head"`` of a view inside it.
+            Where kind and layer are one trait, it stands under ``"place"``.
         places: the values of that trait, by kind and layer: ``{"cross 1": "decoder.1.cross_attention"}``.
-        anew: what else is set when another choice is carried in.
-        follows: whether the view shows a trace and has no sentence, so that the studio gives it another trace.
+        also: what else is set when another choice is carried in.
+        follows: whether the view shows a trace and has no sentence, so that the studio gives it another.
     """
 
     name: str
     view: View
     traits: Mapping[str, str]
     places: Mapping[str, str] = field(default_factory=dict)
-    anew: Mapping[str, Any] = field(default_factory=dict)
+    also: Mapping[str, Any] = field(default_factory=dict)
     follows: bool = False
 
     def door(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class Room:
             "name": self.name,
             "traits": dict(self.traits),
             "places": dict(self.places),
-            "anew": dict(self.anew),
+            "also": dict(self.also),
             "needed": [name for name, path in self.traits.items() if not self._takes_none(path)],
             "follows": self.follows,
         }
@@ -90,7 +90,7 @@ class Room:
 
     def carry(self, state: State, *, is_news: bool) -> None:
         """Bring a choice into the room; `is_news` says that it is another than it has last shown."""
-        changes = self.changes(state) | (dict(self.anew) if is_news else {})
+        changes = self.changes(state) | (dict(self.also) if is_news else {})
         owners: dict[int, tuple[View, State]] = {}
         for path, value in changes.items():
             view, name = self.target(path)
@@ -98,8 +98,8 @@ class Room:
         with ExitStack() as stack:
             for view, _ in owners.values():  # the page never sees a state between the two
                 stack.enter_context(view.hold_sync())
-            if path := self.traits.get("sentence"):
-                view, name = self.target(path)
+            if "sentence" in self.traits:
+                view, name = self.target(self.traits["sentence"])
                 sentence = owners[id(view)][1].pop(name)
                 if getattr(view, name) != sentence:
                     setattr(view, name, sentence)

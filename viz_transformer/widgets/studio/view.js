@@ -88,7 +88,7 @@ class Studio {
     const isList = names.reduce((sum, each) => sum + each, BESIDE * size) > width;
     [this.list.hidden, this.buttons.hidden] = [!isList, isList];
     this.list.value = room;
-    for (const door of this.buttons.children) {
+    for (const door of this.buttons.querySelectorAll("button")) {
       const isOpen = door.dataset.room === room;
       if (isOpen) door.setAttribute("aria-current", "true");
       else door.removeAttribute("aria-current");
@@ -108,8 +108,9 @@ class Studio {
   }
 
   #focusDoor() {
-    const open = this.buttons.querySelector("[aria-current]");
-    (this.buttons.hidden ? this.list : open)?.focus({ preventScroll: true });
+    const open = this.buttons.querySelector("button[aria-current]");
+    const place = /** @type {HTMLElement} */ (this.buttons.hidden ? this.list : open);
+    place?.focus({ preventScroll: true });
   }
 
   // --- what the viewer does -------------------------------------------------------------------
@@ -179,7 +180,7 @@ class Studio {
     const room = this.#mounted.get(key) ?? this.#mount(key);
     try {
       await room.ready;
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       setText(this.problem, `This room cannot be shown (${error.message ?? error}); run this cell again.`);
       this.problem.hidden = false;
       return;
@@ -242,8 +243,9 @@ class Studio {
   }
 
   #remember() {
-    const now = { room: this.model.get("room"), ...this.#state() };
-    if (isSame({ ...this.#past.at(-1), text_size: now.text_size }, now)) return;
+    const { text_size } = this.#state();
+    const now = { ...this.#state(), room: this.model.get("room") };
+    if (isSame({ ...this.#past.at(-1), text_size }, now)) return;
     this.#past = [...this.#past, now].slice(-MOST_PAST);
     this.view.redraw();
   }

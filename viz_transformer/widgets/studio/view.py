@@ -24,7 +24,7 @@ _ABOUT = (
     "One sentence, seen in several rooms. A door at the top leads to each, and the sentence, the kind of "
     "attention, its layer, its head and the query go along. Back returns to the room and the choice before."
 )
-#: Traces of the newest sentences are kept: what is checked is asked for again.
+#: So many traces of the newest sentences are kept: what is checked is soon shown.
 _MOST_TRACES = 2
 
 

@@ -140,9 +140,8 @@ export function heightInSight(root) {
 
 /** The view around all others that a view stands in; null where it stands alone. */
 function outermost(root, which = "") {
-  let [outer, next] = [null, root];
-  while ((next = next.parentElement?.closest(`.vt-root${which}`))) outer = next;
-  return outer;
+  const outer = root.parentElement?.closest(`.vt-root${which}`) ?? null;
+  return outer && (outermost(outer, which) ?? outer);
 }
 
 function roomAround(root, outer) {
