@@ -67,6 +67,9 @@ def test_what_a_cell_chooses_in_the_open_room_is_chosen_in_the_studio(studio: St
     assert (studio.kind, studio.layer, studio.head) == ("encoder", 1, 2)
     studio.rooms["model"].box = "encoder.1.feed_forward"  # no attention
     assert (studio.kind, studio.layer, studio.query) == ("encoder", 1, 1)
+    studio.rooms["model"].box = "decoder.output"
+    studio.rooms["model"].row = 0  # another word than one that attends
+    assert (studio.kind, studio.layer, studio.query) == ("encoder", 1, 1)
     studio.room = "head"
     assert shown(studio)["head"] == ("she runs", "encoder", 1, 2, 1)
 
@@ -156,7 +159,7 @@ def test_what_does_not_suit_is_refused_in_one_line(make: Callable[[], Any], said
 
 def test_a_room_says_what_it_shares(studio: Studio) -> None:
     room = Room("Rows", studio.rooms["head"], {"sentence": "text", "query": "query", "head": "head"})
-    assert room.chosen() == {"sentence": SENTENCE, "query": 3, "head": 2}
+    assert room.chosen({}) == {"sentence": SENTENCE, "query": 3, "head": 2}
     assert room.door()["needed"] == ["sentence", "query", "head"]
     state = {"sentence": "x", "kind": "cross", "layer": 0, "head": 1, "query": None, "text_size": 1.0}
     assert room.changes(state) == {"text": "x", "head": 1}
@@ -173,14 +176,18 @@ def test_the_page_carries_a_choice_as_python_does(studio: Studio) -> None:
         for layer in (0, 1, 9)
         for query in (None, 2)
     ]
-    boxes = {"box": "encoder.1.feed_forward"}, {"box": "decoder.0.self_attention", "head": None}
+    boxes: tuple[dict[str, Any], ...] = (
+        {"box": "encoder.1.feed_forward"},
+        {"box": "decoder.0.self_attention", "head": None},
+        {"box": "decoder.output"},
+    )
     held: list[dict[str, Any]] = [{"text": "a", "row": 4, "head": 3, **box} for box in boxes]
     doors = [vars(studio)["_rooms"][key].door() for key in ("model", "heads", "head")]
     answered = answers_in_node(
         dict.fromkeys(("changesFor", "chosenIn", "targetOf"), "widgets/studio/rooms.js"),
         """([doors, states, held]) => [
             doors.map((door) => states.map((state) => Object.fromEntries(changesFor(door, state)))),
-            held.map((each) => chosenIn(doors[0], (path) => each[targetOf(path)[1]])),
+            held.map((each) => chosenIn(doors[0], (path) => each[targetOf(path)[1]], states[0])),
         ]""",
         [doors, states, held],
     )
@@ -189,7 +196,7 @@ def test_the_page_carries_a_choice_as_python_does(studio: Studio) -> None:
     for each, found in zip(held, answered[1], strict=True):
         room = replace(rooms[0], view=cast("Any", Held(each)))
         assert {name: value for name, value in found.items() if value is not None} == {
-            name: value for name, value in room.chosen().items() if value is not None
+            name: value for name, value in room.chosen(states[0]).items() if value is not None
         }
 
 

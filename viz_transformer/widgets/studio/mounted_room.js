@@ -56,9 +56,9 @@ export class MountedRoom {
     this.#writing = false;
   }
 
-  /** What is chosen here. */
-  read() {
-    return chosenIn(this.door, this.#get);
+  /** What is chosen here; `state` is what was chosen before. */
+  read(state) {
+    return chosenIn(this.door, this.#get, state);
   }
 
   /** Bring a choice in. The outer view comes first: the view inside it gets its words from there. */

@@ -25,25 +25,33 @@ export function targetOf(path) {
 }
 
 /**
- * What is chosen in a room, as far as it says so. A place that is no attention chooses no head and no query, and
- * the mean of all heads is no head.
+ * What is chosen in a room, as far as it says so. A place that is no attention chooses no head, and a query only
+ * where the words are those that attend. The mean of all heads is no head.
  *
  * @param {Door} door
  * @param {(path: string) => any} get a trait of the room
+ * @param {State} state what was chosen before
  * @returns {State}
  */
-export function chosenIn({ traits, places }, get) {
+export function chosenIn({ traits, places }, get, state) {
   const found = Object.fromEntries(Object.entries(traits).map(([name, path]) => [name, get(path) ?? null]));
   if ("place" in found) {
-    const here = Object.keys(places).find((each) => places[each] === found.place);
+    const { place } = found;
+    const here = Object.keys(places).find((each) => places[each] === place);
     delete found.place;
     if (here) [found.kind, found.layer] = [here.split(" ")[0], Number(here.split(" ")[1])];
-    else for (const name of ["head", "query"]) delete found[name];
+    else {
+      delete found.head;
+      if (stackOf(place) !== stackOf(places[`${state.kind} ${state.layer}`])) delete found.query;
+    }
   }
   return Object.fromEntries(
     Object.entries(found).filter(([name, value]) => value !== null || name === "query"),
   );
 }
+
+/** The encoder or the decoder, which a place's name begins with. */
+const stackOf = (place) => String(place).split(".")[0];
 
 /**
  * The values of a room's traits, by their paths, that show a choice.

@@ -62,31 +62,38 @@ class Room:
         view, name = self.target(path)
         return bool(view.traits()[name].allow_none)
 
-    def chosen(self) -> State:
-        """Return what is chosen in the room, as far as it says so.
+    def chosen(self, state: State) -> State:
+        """Return what is chosen in the room, as far as it says so; `state` is what was chosen before.
 
-        A place that is no attention chooses no head and no query, and the mean of all heads is no head.
+        A place that is no attention chooses no head, and a query only where the words are those that attend.
+        The mean of all heads is no head.
         """
         found = {name: getattr(*self.target(path)) for name, path in self.traits.items()}
         if "place" in found:
             box = found.pop("place")
             here = [place for place, each in self.places.items() if each == box]
-            if not here:
-                return {name: value for name, value in found.items() if name not in ("head", "query")}
-            kind, layer = here[0].split()
-            found |= {"kind": kind, "layer": int(layer)}
+            if here:
+                kind, layer = here[0].split()
+                found |= {"kind": kind, "layer": int(layer)}
+            else:
+                found.pop("head", None)
+                if _stack(box) != _stack(self._place(state)):
+                    found.pop("query", None)
         return {name: value for name, value in found.items() if value is not None or name == "query"}
 
     def changes(self, state: State) -> State:
         """Return the values of the view's traits, by their paths, that show a choice."""
-        place = self.places.get(f"{state['kind']} {state['layer']}")
-        wanted = {**state, **({} if place is None else {"place": place})}
+        place = self._place(state)
+        wanted = {**state, **({"place": place} if place else {})}
         takes = {name: path for name, path in self.traits.items() if name in wanted}
         return {
             path: wanted[name]
             for name, path in takes.items()
             if wanted[name] is not None or self._takes_none(path)
         }
+
+    def _place(self, state: State) -> str:
+        return self.places.get(f"{state['kind']} {state['layer']}", "")
 
     def carry(self, state: State, *, is_news: bool) -> None:
         """Bring a choice into the room; `is_news` says that it is another than it has last shown."""
@@ -107,3 +114,8 @@ class Room:
                 news = {name: value for name, value in values.items() if getattr(view, name) != value}
                 view.set_state(news)  # all of it at once, as a click in the page would
                 view.send_state(list(news))
+
+
+def _stack(place: str) -> str:
+    """Return the encoder or the decoder, which a place's name begins with."""
+    return place.partition(".")[0]

@@ -1,8 +1,10 @@
 // The studio: one row of doors, and below it the room that is open.
 //
 // What is chosen is the studio's own state, in its traits. The page carries it into a room that is entered, and
-// takes over what is chosen there, so that the doors work without Python. The past is kept in the page alone.
+// takes over what is chosen there, so that the doors work without Python. What Python sets it has carried itself:
+// carried once more, it would come back to Python late. The past is kept in the page alone.
 
+import { watchChoices } from "../base/js/choices.js";
 import { button, element, setText, uniqueId } from "../base/js/controls.js";
 import { connectKernel } from "../base/js/kernel.js";
 import { createView } from "../base/js/view.js";
@@ -19,8 +21,9 @@ class Studio {
   /** @type {string | null} the room that is seen */
   #shown = null;
   #past = [];
-  /** What has changed since it was last settled. */
-  #news = { studio: false, room: false, due: false };
+  /** Whose choices have changed since it was last settled. */
+  #news = { studio: false, room: false, python: false };
+  #due = false;
   #own = false; // whether it is the studio that sets its traits
 
   constructor({ model, el, host }) {
@@ -37,6 +40,7 @@ class Studio {
     });
     this.root = this.view.root;
     this.kernel = connectKernel(model);
+    this.choices = watchChoices();
     this.#addRow();
     this.problem = element(this.root, "p", "vt-problem", { role: "alert" });
     this.problem.hidden = true;
@@ -154,29 +158,36 @@ class Studio {
   // --- carrying what is chosen ----------------------------------------------------------------
 
   #onState = () => {
-    if (!this.#own) this.#note("studio");
+    if (!this.#own) this.#note(this.#isChosenHere() ? "studio" : "python");
   };
+
+  #isChosenHere() {
+    return !this.model.send || this.choices.here(); // an exported page has no Python
+  }
 
   /** Several traits change one after the other: what follows is done once, after the last. */
   #note(what) {
     this.#news[what] = true;
-    if (this.#news.due) return;
-    this.#news.due = true;
+    if (this.#due) return;
+    this.#due = true;
     queueMicrotask(() => this.#settle());
   }
 
   #settle() {
-    const { studio, room: isRoomNews } = this.#news;
-    this.#news = { studio: false, room: false, due: false };
+    const news = this.#news;
+    this.#news = { studio: false, room: false, python: false };
+    this.#due = false;
     const key = this.model.get("room");
     const room = this.#mounted.get(key);
-    if (key !== this.#shown) this.#enter(key);
-    else if (studio) this.#write(room);
-    else if (isRoomNews) this.#take(room);
+    if (key !== this.#shown) this.#enter(key, news.studio);
+    else if (news.studio) this.#write(room);
+    else if (news.room) this.#take(room);
+    else room.seen = this.#state();
     this.#remember();
   }
 
-  async #enter(key) {
+  /** Open a room; `carries` says that the choice is to be brought in, which Python has not done. */
+  async #enter(key, carries) {
     const room = this.#mounted.get(key) ?? this.#mount(key);
     try {
       await room.ready;
@@ -186,7 +197,8 @@ class Studio {
       return;
     }
     if (this.model.get("room") !== key || this.#shown === key) return; // left again meanwhile
-    if (isSame(room.seen, this.#state())) this.#take(room);
+    if (!carries) room.seen = this.#state();
+    else if (isSame(room.seen, this.#state())) this.#take(room);
     else this.#write(room);
     this.#open(key, room);
   }
@@ -207,7 +219,7 @@ class Studio {
       reference: this.model.get("rooms")[key],
       parent: this.place,
       onChange: () => {
-        if (this.#shown === key) this.#note("room");
+        if (this.#shown === key && this.#isChosenHere()) this.#note("room");
       },
     });
     this.#mounted.set(key, room);
@@ -238,7 +250,7 @@ class Studio {
 
   /** Take over what is chosen in a room. */
   #take(room) {
-    this.#set(room.read());
+    this.#set(room.read(this.#state()));
     room.seen = this.#state();
   }
 
@@ -254,6 +266,7 @@ class Studio {
     for (const name of ["room", ...CARRIED]) this.model.off(`change:${name}`, this.#onState);
     for (const room of this.#mounted.values()) room.close();
     this.kernel.close();
+    this.choices.close();
     this.view.close();
   }
 }

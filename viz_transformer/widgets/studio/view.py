@@ -198,7 +198,7 @@ class Studio(View):
 
     def _take(self, room: Room) -> None:
         with self.hold_trait_notifications():
-            for name, value in room.chosen().items():
+            for name, value in room.chosen(self._state()).items():
                 setattr(self, name, value)
         self._fit()
         self._seen[self.room] = self._state()
