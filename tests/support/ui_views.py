@@ -68,6 +68,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
     "studio": lambda: labs.studio(load_translator(), SENTENCE),
+    "studio at one head": lambda: labs.studio(load_translator(), SENTENCE, room="head"),
     "studio of a language model": lambda: labs.studio(small_language_model(), "el gato", room="model"),
     "initial loss lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
     "architecture": lambda: labs.architecture(load_translator(), SENTENCE),

@@ -50,7 +50,7 @@ VARIANTS = {
     "mask lab of a masked-word model",
 }
 #: A tour goes through the view inside them.
-HOLDERS = {"tour", "translation lab", "trace switch", "studio", "studio of a language model"}
+HOLDERS = {"tour", "translation lab", "trace switch", *(name for name in EVERY_VIEW if "studio" in name)}
 LONG = "the wolf did not cross the park because it was too slow"
 
 
