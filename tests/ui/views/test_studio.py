@@ -91,9 +91,8 @@ def test_what_a_room_has_beside_the_choice_stays_there(studio: Studio) -> None:
 
 def test_back_and_reset(studio: Studio) -> None:
     row = studio.root.locator(".vt-studio-row")
-    back, reset = (row.get_by_role("button", name=name) for name in ("Back", "Reset"))
+    back = row.get_by_role("button", name="Back")
     expect(back).to_be_disabled()
-    expect(reset).to_be_disabled()
     studio.choose_word("maestra")
     studio.go("head")
     studio.open.get_by_label("head", exact=True).select_option("0")
@@ -117,10 +116,26 @@ def test_back_and_reset(studio: Studio) -> None:
     studio.press("Reset")
     studio.shows("heads", **OPENED)
     studio.reads(SENTENCE)
-    expect(reset).to_be_disabled()
     studio.press("Back")  # what was reset comes back too
     studio.stands_in("head")
     studio.reads("she runs")
+
+
+def test_reset_sets_back_what_is_chosen_in_one_room_alone(studio: Studio) -> None:
+    studio.open.get_by_role("button", name="Matrix", exact=True).click()
+    studio.go("model")
+    studio.open.get_by_role("button", name="Open decoder layer 1").click()
+    studio.go("head")
+    studio.open.locator(".vt-timeline").get_by_text("softmax").click()
+    studio.press("Reset")
+    studio.shows("heads", **OPENED)
+    expect(studio.open.get_by_role("button", name="Sentence", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    studio.go("model")
+    expect(studio.open.locator(".vt-model")).to_have_attribute("data-depth", "model")
+    studio.go("head")
+    expect(studio.open.locator(".vt-work")).to_have_attribute("data-step", "x")
 
 
 def test_thirty_fast_clicks_leave_one_room_that_shows_the_choice(studio: Studio) -> None:

@@ -85,6 +85,10 @@ def test_a_reopened_notebook_has_the_studio_and_its_doors(lab: LabPage) -> None:
     for room in ("head", "heads", "model"):
         studio.go(room)
         studio.shows(room, **OPENED)
+    type_text(studio.open, "she runs")  # the model in the page answers, and no kernel has been asked
+    for room in ("heads", "head", "model"):
+        studio.go(room)
+        studio.reads("she runs corre")
     lab.run_cell(0)
     studio.shows("heads", **OPENED)
     assert lab.errors == []

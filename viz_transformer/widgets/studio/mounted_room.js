@@ -5,6 +5,8 @@ import { addChoices } from "../base/js/choices.js";
 import { element, uniqueId } from "../base/js/controls.js";
 import { changesFor, chosenIn, targetOf } from "./rooms.js";
 
+const isEqual = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other);
+
 export class MountedRoom {
   /** By the trait that holds a view, "" for the room's own: its model, and what sets it. */
   #models = new Map();
@@ -50,7 +52,7 @@ export class MountedRoom {
 
   #set(inside, values) {
     const { model, choices } = this.#models.get(inside);
-    const news = Object.entries(values).filter(([trait, value]) => model.get(trait) !== value);
+    const news = Object.entries(values).filter(([trait, value]) => !isEqual(model.get(trait), value));
     this.#writing = true;
     if (news.length) choices.set(Object.fromEntries(news));
     this.#writing = false;
@@ -67,17 +69,26 @@ export class MountedRoom {
     const isNews = Object.keys(state).some(
       (name) => name !== "text_size" && this.seen?.[name] !== state[name],
     );
+    const changes = changesFor(this.door, state);
+    if (isNews) changes.push(...Object.entries(this.door.also));
+    if (sentence && this.#get(sentence) !== state.sentence) this.#forgetQuery(query);
+    for (const [inside, values] of this.#grouped(changes)) this.#set(inside, values);
+    this.seen = state;
+  }
+
+  /** Values by the view that has them, the outer one first. */
+  #grouped(changes) {
     const groups = new Map([["", {}]]);
-    for (const [path, value] of [
-      ...changesFor(this.door, state),
-      ...(isNews ? Object.entries(this.door.also) : []),
-    ]) {
+    for (const [path, value] of changes) {
       const [inside, trait] = targetOf(path);
       groups.set(inside, { ...groups.get(inside), [trait]: value });
     }
-    if (sentence && this.#get(sentence) !== state.sentence) this.#forgetQuery(query);
-    for (const [inside, values] of groups) this.#set(inside, values);
-    this.seen = state;
+    return groups;
+  }
+
+  /** Set what is chosen in this room alone as it was at first. */
+  reset() {
+    for (const [inside, values] of this.#grouped(Object.entries(this.door.own))) this.#set(inside, values);
   }
 
   /** Show another trace, in a room that follows. */

@@ -15,6 +15,7 @@ export const CARRIED = [...CHOSEN, "text_size"];
  * @property {Record<string, string>} places the values of that one, by kind and layer
  * @property {State} also what else is set when another choice is carried in
  * @property {string[]} needed what must not be null
+ * @property {State} own by their paths the first values of what is chosen in this room alone
  * @property {boolean} follows whether the room shows a trace, which the studio has to give it
  */
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from viz_transformer.widgets.base.state_traits import state_traits
 from viz_transformer.widgets.base.view import View
 
 #: What all rooms share, in the order in which it can be set.
@@ -51,7 +52,19 @@ class Room:
             "also": dict(self.also),
             "needed": [name for name, path in self.traits.items() if not self._takes_none(path)],
             "follows": self.follows,
+            "own": self._own(),
         }
+
+    def _own(self) -> State:
+        """Return by their paths the values, plain ones, of what is chosen in this room alone."""
+        own: State = {}
+        for inside in {path.rpartition(".")[0]: None for path in self.traits.values()}:
+            view, _ = self.target(f"{inside}.")
+            for name, value in view.get_state(state_traits(view)).items():
+                path = f"{inside}.{name}" if inside else name
+                if path not in (*self.traits.values(), *self.also) and not _holds_bytes(value):
+                    own[path] = value
+        return own
 
     def target(self, path: str) -> tuple[View, str]:
         """Return the view that has a trait, this one or one inside it, and the trait's name."""
@@ -119,3 +132,9 @@ class Room:
 def _stack(place: str) -> str:
     """Return the encoder or the decoder, which a place's name begins with."""
     return place.partition(".")[0]
+
+
+def _holds_bytes(value: Any) -> bool:
+    return isinstance(value, bytes | memoryview) or (
+        isinstance(value, dict) and any(map(_holds_bytes, value.values()))
+    )

@@ -14,6 +14,7 @@ import { CARRIED, isSame } from "./rooms.js";
 const MOST_PAST = 200;
 const AROUND = 26; // pixels around a door's name, at the usual text size
 const BESIDE = 230; // pixels that the rest of the row takes, at the usual text size
+const FIELD = 340; // pixels of a field in it
 
 class Studio {
   /** @type {Map<string, MountedRoom>} those that have been entered */
@@ -76,8 +77,7 @@ class Studio {
       element(this.list, "option", "", { value: key }).textContent = name;
     }
     this.view.listen(this.list, "change", () => this.#go(this.list.value));
-    this.reset = this.#addButton(row, "Reset", () => this.#apply(this.model.get("opened")));
-    this.row = row;
+    this.#addButton(row, "Reset", () => this.#reset());
   }
 
   #addButton(parent, name, onClick) {
@@ -97,18 +97,14 @@ class Studio {
       if (isOpen) door.setAttribute("aria-current", "true");
       else door.removeAttribute("aria-current");
     }
-    this.#disable(this.back, this.#past.length < 2);
-    this.#disable(this.reset, isSame(this.#past.at(-1), this.#first()));
-  }
-
-  #first() {
-    return { text_size: this.model.get("text_size"), ...this.model.get("opened") };
-  }
-
-  /** Disabling a focused button would drop the focus, and with it the keys. */
-  #disable(node, off) {
-    if (off && document.activeElement === node) this.#focusDoor();
-    node.disabled = off;
+    // A field to type in stands in this row where it has room.
+    this.root.dataset.roomy = String(
+      names.reduce((sum, each) => sum + each, (BESIDE + FIELD) * size) < width,
+    );
+    const isFirst = this.#past.length < 2;
+    // Disabling a focused button would drop the focus, and with it the keys.
+    if (isFirst && document.activeElement === this.back) this.#focusDoor();
+    this.back.disabled = isFirst;
   }
 
   #focusDoor() {
@@ -140,6 +136,11 @@ class Studio {
     if (this.#past.length < 2) return;
     this.#past.pop();
     this.#apply(this.#past.at(-1));
+  }
+
+  #reset() {
+    for (const room of this.#mounted.values()) room.reset();
+    this.#apply(this.model.get("opened"));
   }
 
   /** @param {import("./rooms.js").State} state */

@@ -13,9 +13,10 @@ from ipywidgets import widget_serialization
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.state_traits import state_traits
 from viz_transformer.widgets.base.traits import Index, SelectionError, check_index
 from viz_transformer.widgets.base.view import View
-from viz_transformer.widgets.tour.states import get_state, set_state, state_traits, temporary_state
+from viz_transformer.widgets.tour.states import get_state, set_state, temporary_state
 from viz_transformer.widgets.tour.steps import Step, plain_steps, read_steps, write_steps
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@
 // to the explorer, all in one frame. Python follows by the traits, and does not send the trace back.
 
 import { addChildView } from "../base/js/child_view.js";
-import { addChoices } from "../base/js/choices.js";
+import { addChoices, watchChoices } from "../base/js/choices.js";
 import { button, element, setText, uniqueId } from "../base/js/controls.js";
 import { connectKernel } from "../base/js/kernel.js";
 import { createView } from "../base/js/view.js";
@@ -25,6 +25,7 @@ class TranslationLab {
   #choices = null;
   /** @type {{text: string, suggestions: [string, string][]} | null} */
   #problem = null;
+  #own = false; // whether it is the lab that sets the sentence
 
   constructor({ model, el, host }) {
     this.model = model;
@@ -37,6 +38,8 @@ class TranslationLab {
       draw: () => this.#draw(),
     });
     this.kernel = connectKernel(model);
+    this.choices = watchChoices();
+    model.on("change:sentence", this.#onSentence);
     this.root = this.view.root;
     this.#addField();
     this.#addTranslation();
@@ -112,10 +115,21 @@ class TranslationLab {
     this.#problem = null;
     this.field.dataset.of = text; // what the viewer may have typed since stays
     const shown = { sentence: text, translated: translation.text };
-    if (!trace || !this.#inner) return this.view.set(shown);
-    this.view.set({ ...shown, drawn: text });
+    if (!trace || !this.#inner) return this.#set(shown);
+    this.#set({ ...shown, drawn: text });
     this.#choices.set({ data: { version: uniqueId(), traces: [trace] } });
   }
+
+  #set(change) {
+    this.#own = true;
+    this.view.set(change);
+    this.#own = false;
+  }
+
+  /** What else sets it in the page, such as a word in the prose, leaves the translation to the lab; Python has one. */
+  #onSentence = () => {
+    if (!this.#own && (!this.model.send || this.choices.here())) this.#submit(this.model.get("sentence"));
+  };
 
   #explain(text, suggestions = []) {
     this.#problem = { text, suggestions };
@@ -128,8 +142,6 @@ class TranslationLab {
     const [sentence, languages] = [this.model.get("sentence"), this.model.get("languages")];
     this.root.style.fontSize = `${14 * (this.#inner?.get("text_size") ?? 1)}px`;
     if (this.field.dataset.of !== sentence) {
-      // A word in the prose sets it too; in a notebook Python then translates.
-      if (this.field.dataset.of !== undefined && !this.model.send) this.#submit(sentence);
       this.field.dataset.of = sentence;
       this.field.value = sentence;
       this.#problem = null;
@@ -164,6 +176,8 @@ class TranslationLab {
 
   close() {
     this.#inner?.off("change:text_size", this.view.redraw);
+    this.model.off("change:sentence", this.#onSentence);
+    this.choices.close();
     this.#choices?.close();
     this.child.close();
     this.kernel.close();
