@@ -197,10 +197,18 @@ def layers_under_interventions(models: Models) -> Asked:
         yield view, [{"text": text, "kind": kind, "layer": layer} for text, kind, layer in asked]
 
 
+def rooms_of_a_studio(models: Models) -> Asked:
+    for task in ("continue", "fill"):
+        texts = [*filter(None, TEXTS[task]), *REFUSED[task]]
+        studio = vt.studio(models[task], texts[0])
+        yield studio, [{"text": text} for text in texts]
+        yield studio.rooms["model"], [{"sentence": text} for text in texts]
+
+
 EVERY = (
     *(translations, beam_searches, draws, continuations, searches_that_are_refused, words_in_other_orders),
     *(heads_switched_off, heads_with_any_factors, heads_that_are_refused),
-    *(layers_step_by_step, layers_under_interventions),
+    *(layers_step_by_step, layers_under_interventions, rooms_of_a_studio),
 )
 
 

@@ -241,12 +241,23 @@ WRONG_VALUES: dict[str, list[tuple[str, list[Any], str]]] = {
         ("text_size", [9], "text_size=9; give 0.5 to 4"),
     ],
     "translation lab": [("sentence", ["the dragon"], "dragon")],
+    "studio": [
+        ("room", ["cellar"], "room='cellar', but the rooms are model, heads, head"),
+        ("sentence", ["the dragon", ""], "dragon|no word"),
+        ("kind", ["sideways"], "kind='sideways', but the kinds are encoder, decoder, cross"),
+        ("layer", [2, -1], "layer=.*, but the cross attention has 2; choose 0 to 1"),
+        ("head", [4], "head=4"),
+        ("head", [1.5, None], "head"),
+        ("query", [5], "query=5"),
+        ("text_size", [9.0], "give 0.5 to 4"),
+    ],
 }
 #: What only a cell is refused: the page sets these together with others, or keeps its own first choice.
 FROM_CELLS = {
     "architecture": ("layer", "step"),
     "beam stepper of draws": ("beam_width", "method", "sentence"),
     "prediction of a key": ("choice",),
+    "studio": ("kind", "layer", "head", "query"),
 }
 
 

@@ -45,6 +45,7 @@ _PUBLIC = {
     "ScalingLab": "widgets.scaling_lab",
     "ScheduleLab": "widgets.schedule_lab",
     "SoftmaxLab": "widgets.softmax_lab",
+    "Studio": "widgets.studio",
     "Tour": "widgets.tour",
     "TrainingScrubber": "widgets.training_scrubber",
     "TrainingTrace": "trace",
@@ -90,6 +91,7 @@ _PUBLIC = {
     "schedule_lab": "widgets.schedule_lab",
     "show_source": "source_code",
     "softmax_lab": "widgets.softmax_lab",
+    "studio": "labs.studio",
     "thinking_machines": "labs",
     "tour": "widgets.tour",
     "trace_switch": "labs.trace_switch",
@@ -131,6 +133,7 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.labs.head_lab import head_lab as head_lab
     from viz_transformer.labs.mask_lab import mask_lab as mask_lab
     from viz_transformer.labs.position_lab import position_lab as position_lab
+    from viz_transformer.labs.studio import studio as studio
     from viz_transformer.labs.trace_switch import trace_switch as trace_switch
     from viz_transformer.labs.translation_lab import translation_lab as translation_lab
     from viz_transformer.language_model import LanguageModel as LanguageModel
@@ -170,6 +173,7 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.schedule_lab import schedule_lab as schedule_lab
     from viz_transformer.widgets.softmax_lab import SoftmaxLab as SoftmaxLab
     from viz_transformer.widgets.softmax_lab import softmax_lab as softmax_lab
+    from viz_transformer.widgets.studio import Studio as Studio
     from viz_transformer.widgets.tour import Tour as Tour
     from viz_transformer.widgets.tour import tour as tour
     from viz_transformer.widgets.training_scrubber import TrainingScrubber as TrainingScrubber

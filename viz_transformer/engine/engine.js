@@ -7,6 +7,7 @@ import { answerBlockLab } from "./answers/block_lab.js";
 import { answerHeadLab } from "./answers/head_lab.js";
 import { answerMaskLab } from "./answers/mask_lab.js";
 import { answerPositionLab } from "./answers/position_lab.js";
+import { answerStudio } from "./answers/studio.js";
 import { answerTranslationLab } from "./answers/translation_lab.js";
 import { NotInPage } from "./errors.js";
 import { makeTextModel } from "./text_model.js";
@@ -26,6 +27,7 @@ const ANSWERS = {
   head_lab: answerHeadLab,
   mask_lab: answerMaskLab,
   position_lab: answerPositionLab,
+  studio: answerStudio,
   translation_lab: answerTranslationLab,
 };
 

@@ -30,6 +30,7 @@ _PUBLIC = {
     "predict_number": "predictions",
     "predict_row": "predictions",
     "prediction": "predictions",
+    "studio": "studio",
     "thinking_machines": "attention_stepper",
     "trace_switch": "trace_switch",
     "translation_lab": "translation_lab",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.labs.predictions import predict_number as predict_number
     from viz_transformer.labs.predictions import predict_row as predict_row
     from viz_transformer.labs.predictions import prediction as prediction
+    from viz_transformer.labs.studio import studio as studio
     from viz_transformer.labs.tours import lesson_tour as lesson_tour
     from viz_transformer.labs.trace_switch import TraceSwitch as TraceSwitch
     from viz_transformer.labs.trace_switch import trace_switch as trace_switch

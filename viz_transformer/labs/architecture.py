@@ -44,11 +44,31 @@ def architecture(
         UserError: if the model cannot read the text, there is no such step, or the page cannot run
             the model.
     """
+    return _architecture(model, text, step, engine, goes_on=True)
+
+
+def architecture_of_text(model: TextModel, text: str, engine: str | None = None) -> Architecture:
+    """Return the picture of a text as it stands, which a language model does not continue: its last step.
+
+    Args:
+        model: as in `architecture`, as the others.
+        text: the first text.
+        engine: who answers the view.
+
+    Raises:
+        UserError: as `architecture`.
+    """
+    return _architecture(model, text, -1, engine, goes_on=False)
+
+
+def _architecture(
+    model: TextModel, text: str | None, step: int, engine: str | None, *, goes_on: bool
+) -> Architecture:
     text = text_for(model, text, _TEXTS, "a picture of its architecture")
     config = model.config
     kinds = config.attention_layers
     view = Architecture(
-        lambda request: architecture_reply(model, request),
+        lambda request: architecture_reply(model, request, goes_on=goes_on),
         text,
         boxes=[box._asdict() for box in boxes_of(model)],
         parts=parts_of(config),
@@ -56,12 +76,17 @@ def architecture(
         kinds=tuple(kinds),
         step=step,
     )
-    return give_engine(view, "architecture", model, engine)
+    return give_engine(view, "architecture", model, engine, {"goesOn": goes_on})
 
 
 @torch.no_grad()
-def architecture_reply(model: TextModel, request: dict[str, Any]) -> dict[str, Any]:
+def architecture_reply(model: TextModel, request: dict[str, Any], *, goes_on: bool = True) -> dict[str, Any]:
     """Return what stands in every box for a sentence.
+
+    Args:
+        model: the model.
+        request: the sentence, and perhaps a kind and a layer.
+        goes_on: whether a language model continues the text, and what it writes is seen too.
 
     Returns:
         ``source`` and ``target``, the tokens that each stack reads, and ``written``, those that the
@@ -73,7 +98,8 @@ def architecture_reply(model: TextModel, request: dict[str, Any]) -> dict[str, A
     text = request["sentence"]
     if "kind" in request:
         return layer_payload(attention_steps(model, text, kind=request["kind"], layer=request["layer"]), text)
-    trace = model.trace(text) if model.task == "fill" else model.judge(text, model.answer(text))[0]
+    continues = goes_on and model.task == "continue"
+    trace = model.judge(text, model.answer(text))[0] if continues else model.trace(text)
     walk = _Walk(model)
     memory = walk.encoder(trace.source_tokens) if trace.source_tokens else None
     last = walk.decoder(trace.target_tokens, memory) if trace.target_tokens else memory

@@ -108,7 +108,7 @@ def attention_stepper(
     changes = UNCHANGED if interventions is None else interventions
     if layer is None and head is None and query is None and kind in layers and not changes.heads:
         layer = layers[kind] - 1
-        head, query = _clearest(model.trace(text, interventions=interventions), kind, layer)
+        head, query = clearest(model.trace(text, interventions=interventions), kind, layer)
     steps = source(text, kind, layer or 0)
     second = min(1, len(steps.query_tokens) - 1)
     place = second if query is None else word_index(steps.query_tokens, query)
@@ -129,11 +129,16 @@ def attention_stepper(
     return give_engine(view, "attention_stepper", model, engine, context)
 
 
-def _clearest(trace: ForwardTrace, kind: str, layer: int) -> tuple[int, int]:
+def clearest(trace: ForwardTrace, kind: str, layer: int) -> tuple[int, int]:
     """Return the head and the query of a layer in which a word attends most clearly to another one.
 
     It is the first query, but for the one at the beginning, that gives nearly all of its weight to another
     position than its own; or where none does, the one that gives most.
+
+    Args:
+        trace: what the model made of a text.
+        kind: of attention that the trace has.
+        layer: index of the layer, from 0.
     """
     attention = trace.attention(kind)  # [layer, head, query, key]
     assert attention is not None  # its layers were counted

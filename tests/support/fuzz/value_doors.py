@@ -42,7 +42,7 @@ def _text_functions() -> dict[str, Callable[[Any], Any]]:
         vt.load_training,
     )
     options = ("temperature", "top_p", "top_k", "seed")
-    views = ("head_lab", "attention_stepper", "beam_stepper", "translation_lab")
+    views = ("head_lab", "attention_stepper", "beam_stepper", "translation_lab", "studio")
     return {
         **{
             f"{name}.{each}": getattr(one, each)

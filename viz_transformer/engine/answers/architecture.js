@@ -38,17 +38,18 @@ function refuseOtherScores({ positional, scoring }, kind) {
 /**
  * @param {Record<string, any>} models one, under the name ""
  * @param {{ sentence: string, kind?: string, layer?: number }} request with a kind, for the numbers of a layer
+ * @param {{ goesOn?: boolean }} context whether a language model continues the text
  */
-export function answerArchitecture(models, { sentence, kind, layer }) {
+export function answerArchitecture(models, { sentence, kind, layer }, { goesOn = true } = {}) {
   const textModel = models[""];
   if (kind) {
     refuseOtherScores(textModel.model.config, kind);
     return answerAttentionStepper(models, { text: sentence, kind, layer }, { interventions: {} });
   }
   const trace =
-    textModel.task === "fill"
-      ? textModel.trace(sentence)
-      : textModel.judge(sentence, textModel.answer(sentence)).trace;
+    goesOn && textModel.task === "continue"
+      ? textModel.judge(sentence, textModel.answer(sentence)).trace
+      : textModel.trace(sentence);
   const { model, vocabulary } = textModel;
   const changes = checkedInterventions(null, model.config);
   const found = { vectors: {}, weights: {} };

@@ -3,6 +3,7 @@
 
 import { NotInPage, SeveralSentencesError, UnknownWordError, UserError } from "../errors.js";
 import { joinTokens } from "../marks.js";
+import { rawTrace } from "./raw_trace.js";
 
 const MOST_SUGGESTIONS = 3;
 
@@ -36,20 +37,4 @@ function suggestedTexts(vocabulary, text, error) {
   return error.suggestions[error.words[0]]
     .slice(0, MOST_SUGGESTIONS)
     .map((near) => [near, joinTokens(words.with(at, near))]);
-}
-
-/** A trace as the explorer reads it; widgets/explorer/payload.py writes the same. */
-function rawTrace({ sourceTokens, targetTokens, outputTokens, attention }) {
-  const kinds = Object.entries(attention).map(([kind, { shape, data }]) => [
-    kind,
-    { shape, weights: new DataView(data.buffer, data.byteOffset, data.byteLength) },
-  ]);
-  return {
-    sourceTokens,
-    targetTokens,
-    outputTokens,
-    sourceWords: null, // every token is a word: the page has no model of pieces
-    targetWords: null,
-    attention: Object.fromEntries(kinds),
-  };
 }

@@ -1,6 +1,7 @@
 // The inspector of the architecture: what the chosen box does, its numbers for the chosen word, and doors.
 
 import { Bars } from "../base/bars.tsx";
+import { Doors } from "../base/doors.tsx";
 import { safeHref } from "../base/js/prose.js";
 import { formatNumber, marksExplained, visible } from "../base/js/text.js";
 import { capital, placeOf } from "./sentences.ts";
@@ -58,7 +59,7 @@ export function Inspector(props: InspectorProps) {
           </section>
         </div>
       )}
-      <nav class="vt-doors" aria-label="Go on from here">
+      <Doors>
         {doors.map(([name, key, depth]) => (
           <button type="button" key={name} onClick={() => onDoor(key, depth)}>
             {name}
@@ -70,7 +71,7 @@ export function Inspector(props: InspectorProps) {
         <a class="vt-lesson-link" href={safeHref(part.lesson.link, inPage)} target="_blank" rel="noopener">
           {part.lesson.title}
         </a>
-      </nav>
+      </Doors>
     </>
   );
 }

@@ -283,14 +283,16 @@ class Architecture(View):
 
     @traitlets.observe("sentence")
     def _fit_step(self, _: object) -> None:
+        if self._from_page:  # which chooses the word, and the step, with the sentence
+            return
         self.row = None
-        if not self._from_page:
-            self.step = min(self.step, len(self.steps) - 1)
+        self.step = min(self.step, len(self.steps) - 1)
 
     @traitlets.validate("step")
     def _check_step(self, proposal: dict[str, Any]) -> int:
-        if not self._from_page:
-            check_index("step", proposal["value"], len(self.steps), owner="the sentence has")
+        if self._from_page:  # which leaves it to the view how long a sentence is that it has not read
+            return min(proposal["value"], len(self.steps) - 1)
+        check_index("step", proposal["value"], len(self.steps), owner="the sentence has")
         return proposal["value"]
 
     @traitlets.observe("step")

@@ -140,6 +140,8 @@ class LiveWidgets:
         parts = [getattr(widget, name, None) for name in ("layout", "view", "explorer", "_shared")]
         engine = getattr(widget, "engine", {}).get("models", {})
         revealed = getattr(widget, "revealed", {})
-        for inner in (*parts, *getattr(widget, "children", ()), *engine.values(), *revealed.values()):
+        rooms = getattr(widget, "rooms", {})
+        inside = (*getattr(widget, "children", ()), *engine.values(), *revealed.values(), *rooms.values())
+        for inner in (*parts, *inside):
             if isinstance(inner, ipywidgets.Widget):
                 self._gather(inner)

@@ -1,6 +1,7 @@
 // The inspector: what is chosen as bars, as an equation with its numbers, and as a line of Python.
 
 import { Bars } from "../base/bars.tsx";
+import { Doors } from "../base/doors.tsx";
 import { colourOf, weightColour } from "../base/js/colour.js";
 import { percent } from "../base/percent.ts";
 import { formatWeight, isUnchanged, visible } from "../base/js/text.js";
@@ -37,6 +38,7 @@ export function Inspector({ room, snapshot }: { room: Room; snapshot: Snapshot }
       <p class="vt-notes">
         {notes(snapshot.shown, { ...options, lines: room.lines, patches: snapshot.patches }).join(" ")}
       </p>
+      <Doors />
     </>
   );
 }

@@ -13,9 +13,10 @@ from ipywidgets import widget_serialization
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.state_traits import state_traits
 from viz_transformer.widgets.base.traits import Index, SelectionError, check_index
 from viz_transformer.widgets.base.view import View
-from viz_transformer.widgets.tour.states import get_state, set_state, state_traits, temporary_state
+from viz_transformer.widgets.tour.states import get_state, set_state, temporary_state
 from viz_transformer.widgets.tour.steps import Step, plain_steps, read_steps, write_steps
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ class Tour(View):
         """
         if not isinstance(view, View) or _holds_a_view(view):
             raise UserError(
-                f"a tour goes through one of our views, not {type(view).__name__}; of a lab give "
-                "the view inside, such as lab.explorer"
+                f"a tour goes through one of our views, not {type(view).__name__}; of a lab or a studio "
+                "give the view inside, such as lab.explorer or studio.rooms['head']"
             )
         self._known: set[str] = set()  # states, as JSON, that the view has accepted
         checked = _checked(view, steps, self._known)
@@ -160,7 +161,9 @@ class Tour(View):
 
 def _holds_a_view(view: View) -> bool:
     """Whether another view stands inside it, as in a tour or a lab with an explorer."""
-    return any(isinstance(getattr(view, name), View) for name in view.traits(sync=True))
+    values = [getattr(view, name) for name in view.traits(sync=True)]
+    inside = [each for value in values if isinstance(value, dict) for each in value.values()]
+    return any(isinstance(each, View) for each in (*values, *inside))
 
 
 def _checked(view: View, given: Any, known: set[str]) -> list[Step]:

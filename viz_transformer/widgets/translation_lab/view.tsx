@@ -4,7 +4,7 @@
 // frame. Python follows by the traits, and does not send the trace back.
 
 import { addChildView } from "../base/js/child_view.js";
-import { addChoices } from "../base/js/choices.js";
+import { addChoices, watchChoices } from "../base/js/choices.js";
 import { element, setText, uniqueId } from "../base/js/controls.js";
 import { connectKernel, type Model } from "../base/js/kernel.js";
 import { createView } from "../base/js/view.js";
@@ -30,7 +30,7 @@ interface Rendered {
 function render({ model, el, host }: Rendered): () => void {
   let inner: Model | null = null;
   let choices: ReturnType<typeof addChoices> | null = null;
-  let asked = model.get("sentence");
+  let own = false; // whether it is the lab that sets the sentence
   const view = createView({
     model,
     el,
@@ -41,6 +41,8 @@ function render({ model, el, host }: Rendered): () => void {
     draw,
   });
   const kernel = connectKernel(model);
+  const page = watchChoices();
+  model.on("change:sentence", onSentence);
   const translation = element(view.root, "div", "vt-translated", { dir: "auto", "aria-live": "polite" });
   const place = element(view.root, "div");
   setEditor(view.root, {
@@ -77,22 +79,27 @@ function render({ model, el, host }: Rendered): () => void {
   }
 
   function show(sentence: string, translated: string, trace: object | null): void {
-    asked = sentence;
     const isDrawn = trace !== null && inner !== null;
+    own = true;
     view.set({ sentence, translated, ...(isDrawn ? { drawn: sentence } : {}) });
+    own = false;
     if (isDrawn) choices?.set({ data: { version: uniqueId(), traces: [trace] } });
   }
 
+  /** What else sets it in the page, such as a word in the prose, leaves the translation to the lab; Python has one. */
+  function onSentence(): void {
+    if (!own && (!model.send || page.here())) read(model.get("sentence"));
+  }
+
   function draw(): void {
-    const [sentence, { tag }] = [model.get("sentence"), model.get("languages")];
-    // A word in the prose sets it too; in a notebook Python then translates.
-    if (sentence !== asked && !model.send) read(sentence);
-    asked = sentence;
+    const { tag } = model.get("languages");
     if (translation.lang !== tag) translation.lang = tag;
     setText(translation, model.get("translated"));
   }
 
   return () => {
+    model.off("change:sentence", onSentence);
+    page.close();
     choices?.close();
     child.close();
     kernel.close();

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Bars } from "../bars.tsx";
+import { Doors } from "../doors.tsx";
 import { Chips } from "../sentence.tsx";
 import { Stage } from "../stage.tsx";
 import type { Frame } from "../stage_view.tsx";
@@ -248,6 +249,7 @@ function Readout({ snapshot, onKey }: { snapshot: Snapshot; onKey: (key: number)
           {name} # {sixDigits(matrixNamed(worked, cell.name).at(cell.row, cell.col))}
         </pre>
       </div>
+      <Doors />
     </>
   );
 }

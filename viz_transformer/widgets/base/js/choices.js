@@ -62,3 +62,16 @@ export function addChoices(model) {
     },
   };
 }
+
+/** Tells what changes in the page from what Python sets: {here(), close()}; `here()` is true while a view chooses. */
+export function watchChoices() {
+  let choosing = false;
+  function onChoice() {
+    choosing = true;
+    queueMicrotask(() => {
+      choosing = false;
+    });
+  }
+  document.addEventListener(CHOICE, onChoice);
+  return { here: () => choosing, close: () => document.removeEventListener(CHOICE, onChoice) };
+}

@@ -56,7 +56,7 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
     if (!drawn) {
       prose.mark();
       stops.push(showNewCell(root));
-      const outer = root.parentElement.closest(".vt-root");
+      const outer = outermost(root);
       if (outer && staged) around.observe(outer);
     }
     root.dataset.vtDrawn = String(++drawn);
@@ -134,8 +134,14 @@ const BARS = 121; // pixels of JupyterLab's own bars, and the most that other no
  * @param {HTMLElement} root
  */
 export function heightInSight(root) {
-  const outer = root.parentElement?.closest(".vt-root:not(.vt-prediction)");
+  const outer = outermost(root, ":not(.vt-prediction)");
   return (globalThis.innerHeight - (outer ? roomAround(root, outer) : BARS)) / zoomOf(root);
+}
+
+/** The view around all others that a view stands in; null where it stands alone. */
+function outermost(root, which = "") {
+  const outer = root.parentElement?.closest(`.vt-root${which}`) ?? null;
+  return outer && (outermost(outer, which) ?? outer);
 }
 
 function roomAround(root, outer) {

@@ -1,0 +1,80 @@
+"""A studio on a page, for the tests that look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import Locator, expect
+
+from tests.support.ui_jupyterlab import next_frames
+
+SENTENCE = "the teacher lost her book"
+OPENED: dict[str, Any] = {"kind": "Cross-attention", "layer": 1, "head": 2, "word": "su"}
+NAMES = {"model": "The whole model", "heads": "Its heads", "head": "One head by hand"}
+#: How each room says which attention it shows, by what the others say.
+IN_MODEL = {
+    "Cross-attention": "Cross-attention, decoder layer",
+    "Encoder self-attention": "Self-attention, encoder layer",
+    "Decoder self-attention": "Masked self-attention, decoder layer",
+}
+
+
+@dataclass
+class Studio:
+    """A studio on a page."""
+
+    root: Locator
+
+    @property
+    def open(self) -> Locator:
+        """The room that is seen."""
+        return self.root.locator(".vt-studio-room:not([hidden])")
+
+    def door(self, room: str) -> Locator:
+        return self.root.locator(".vt-studio-row").get_by_role("button", name=NAMES[room])
+
+    def go(self, room: str) -> None:
+        self.door(room).click()
+        self.stands_in(room)
+
+    def stands_in(self, room: str) -> None:
+        expect(self.door(room)).to_have_attribute("aria-current", "true")
+        inside = {"model": ".vt-architecture", "heads": ".vt-explorer", "head": ".vt-stepper"}[room]
+        expect(self.open).to_have_count(1)
+        expect(self.open.locator(inside)).to_be_visible()
+        next_frames(self.open.locator(inside))
+
+    def press(self, name: str) -> None:
+        self.root.locator(".vt-studio-row").get_by_role("button", name=name).click()
+
+    def press_back_to_the_end(self) -> None:
+        """Press Back until there is nothing before."""
+        back = self.root.locator(".vt-studio-row").get_by_role("button", name="Back")
+        back.evaluate(
+            """async (back) => {
+                while (!back.disabled) {
+                    back.click();
+                    await new Promise(requestAnimationFrame);
+                }
+            }"""
+        )
+        expect(back).to_be_disabled()
+
+    def shows(self, room: str, kind: str, layer: int, head: int, word: str) -> None:
+        """Wait until a room is open, and shows an attention and a word that attends."""
+        self.stands_in(room)
+        if room != "model":
+            expect(self.open.locator(".vt-title")).to_have_text(f"{kind} · layer {layer} · head {head}")
+        else:
+            expect(self.open.locator(".vt-chosen-box b")).to_have_text(f"{IN_MODEL[kind]} {layer}")
+            expect(self.open.locator(".vt-of-heads [aria-pressed=true]")).to_have_text(str(head))
+        expect(self.open.locator(".vt-header .vt-chip[aria-pressed=true]").last).to_have_text(word)
+
+    def reads(self, sentence: str) -> None:
+        """Wait until the open room shows a sentence."""
+        for word in sentence.split():
+            expect(self.open.locator(".vt-header .vt-chips")).to_contain_text(word)
+
+    def choose_word(self, word: str) -> None:
+        self.open.locator(".vt-header button.vt-chip").filter(has_text=word).last.click()

@@ -1,0 +1,237 @@
+"""The studio in an exported page: the doors carry what is chosen, and Back and Reset bring it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import viz_transformer as vt
+from tests.support.on_screen import show, type_text
+from tests.support.spanish_models import small_language_model, small_masked_model
+from tests.support.ui_jupyterlab import next_frames, open_exported
+from tests.support.ui_studio import NAMES, OPENED, SENTENCE, Studio
+from viz_transformer.export import export_html
+from viz_transformer.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory, translator: Translator) -> Path:
+    return export_html(vt.studio(translator, SENTENCE), tmp_path_factory.mktemp("studio") / "studio.html")
+
+
+@pytest.fixture
+def studio(kept_page: Page, exported: Path) -> Studio:
+    open_exported(kept_page, exported, ".vt-studio")
+    opened = Studio(kept_page.locator(".vt-studio"))
+    opened.shows("heads", **OPENED)
+    return opened
+
+
+def test_the_doors_carry_kind_layer_head_and_query(studio: Studio) -> None:
+    heads = studio.open.locator(".vt-heads canvas")
+    heads.press("ArrowLeft")
+    heads.press("ArrowUp")
+    studio.choose_word("maestra")
+    chosen = {**OPENED, "layer": 0, "head": 1, "word": "maestra"}
+    for room in ("heads", "head", "model", "heads", "model", "head"):
+        studio.go(room)
+        studio.shows(room, **chosen)
+
+    studio.open.get_by_label("attention", exact=True).select_option("encoder 1")
+    studio.open.get_by_label("head", exact=True).select_option("3")
+    studio.choose_word("lost")
+    chosen = {"kind": "Encoder self-attention", "layer": 1, "head": 3, "word": "lost"}
+    for room in ("model", "heads", "head"):
+        studio.go(room)
+        studio.shows(room, **chosen)
+
+    studio.go("model")
+    studio.open.get_by_role("button", name="head 0").click()
+    studio.choose_word("book")
+    for room in ("model", "heads", "head"):
+        studio.go(room)
+        studio.shows(room, **{**chosen, "head": 0, "word": "book"})
+
+
+def test_the_doors_carry_the_sentence_from_any_room(studio: Studio) -> None:
+    texts = {"head": "the cat sleeps", "model": "she runs", "heads": "the white cow does not sleep"}
+    for room, text in texts.items():
+        studio.go(room)
+        type_text(studio.open, text)
+        studio.reads(text)
+        for other in NAMES:
+            studio.go(other)
+            studio.reads(text)
+    studio.go("heads")
+    expect(studio.open.get_by_role("textbox").first).to_have_value(texts["heads"])
+
+
+def test_a_word_far_back_does_not_outlive_its_sentence(studio: Studio) -> None:
+    studio.choose_word("libro")
+    type_text(studio.open, "she runs")
+    studio.reads("she runs")
+    for room in ("head", "model", "heads"):
+        studio.go(room)
+        studio.reads("she runs")
+        expect(studio.open.get_by_role("alert").filter(visible=True)).to_have_count(0)
+
+
+def test_what_a_room_has_beside_the_choice_stays_there(studio: Studio) -> None:
+    studio.go("model")
+    studio.open.get_by_role("button", name="Open decoder layer 1").click()
+    studio.go("head")
+    studio.open.locator(".vt-timeline").get_by_text("softmax").click()
+    studio.go("model")
+    expect(studio.open.locator(".vt-model")).to_have_attribute("data-depth", "layer")
+    studio.go("head")
+    expect(studio.open.locator(".vt-work")).to_have_attribute("data-step", "weights")
+
+
+def test_back_and_reset(studio: Studio) -> None:
+    row = studio.root.locator(".vt-studio-row")
+    back = row.get_by_role("button", name="Back")
+    expect(back).to_be_disabled()
+    studio.choose_word("maestra")
+    studio.go("head")
+    studio.open.get_by_label("head", exact=True).select_option("0")
+    type_text(studio.open, "the cat sleeps")
+    studio.reads("the cat sleeps")
+
+    studio.press("Back")
+    studio.reads(SENTENCE)
+    studio.shows("head", **{**OPENED, "head": 0, "word": "maestra"})
+    studio.press("Back")
+    studio.shows("head", **{**OPENED, "word": "maestra"})
+    studio.press("Back")
+    studio.shows("heads", **{**OPENED, "word": "maestra"})
+    studio.press("Back")
+    studio.shows("heads", **OPENED)
+    expect(back).to_be_disabled()
+
+    studio.go("head")
+    type_text(studio.open, "she runs")
+    studio.reads("she runs")
+    studio.press("Reset")
+    studio.shows("heads", **OPENED)
+    studio.reads(SENTENCE)
+    studio.press("Back")  # what was reset comes back too
+    studio.stands_in("head")
+    studio.reads("she runs")
+
+
+def test_reset_sets_back_what_is_chosen_in_one_room_alone(studio: Studio) -> None:
+    studio.open.get_by_role("button", name="Matrix", exact=True).click()
+    studio.go("model")
+    studio.open.get_by_role("button", name="Open decoder layer 1").click()
+    studio.go("head")
+    studio.open.locator(".vt-timeline").get_by_text("softmax").click()
+    studio.press("Reset")
+    studio.shows("heads", **OPENED)
+    expect(studio.open.get_by_role("button", name="Sentence", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    studio.go("model")
+    expect(studio.open.locator(".vt-model")).to_have_attribute("data-depth", "model")
+    studio.go("head")
+    expect(studio.open.locator(".vt-work")).to_have_attribute("data-step", "x")
+
+
+def test_thirty_fast_clicks_leave_one_room_that_shows_the_choice(studio: Studio) -> None:
+    studio.choose_word("maestra")
+    studio.root.evaluate(
+        """(root) => {
+            const doors = root.querySelectorAll(".vt-studio-doors button");
+            for (let click = 0; click < 30; click++) doors[(click * 7 + (click >> 2)) % 3].click();
+            doors[0].click();
+        }"""
+    )
+    studio.shows("model", **{**OPENED, "word": "maestra"})
+    studio.press_back_to_the_end()
+    studio.shows("heads", **OPENED)
+
+
+def test_the_keyboard_alone_goes_through_the_doors(studio: Studio) -> None:
+    page = studio.root.page
+    studio.door("heads").focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    studio.shows("model", **OPENED)
+    expect(studio.door("model")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    studio.shows("head", **OPENED)
+    for _ in range(2):
+        page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")  # Back
+    studio.shows("model", **OPENED)
+    page.keyboard.press("Enter")
+    studio.shows("heads", **OPENED)
+    expect(studio.door("heads")).to_be_focused()  # Back has nothing more to do
+
+
+def test_the_inspector_has_doors_to_the_other_rooms(studio: Studio) -> None:
+    for room in ("heads", "model", "head"):
+        studio.go(room)
+        for other in NAMES.keys() - {room}:
+            doors = studio.open.get_by_role("navigation", name="Go on from here")
+            doors.get_by_role("button", name=NAMES[other]).click()
+            studio.shows(other, **OPENED)
+            expect(studio.door(other)).to_be_focused()
+            studio.press("Back")
+            studio.shows(room, **OPENED)
+
+
+def test_a_view_outside_a_studio_has_no_such_doors(
+    kept_page: Page, tmp_path: Path, translator: Translator
+) -> None:
+    for view, name in (
+        (vt.explore(translator.trace(SENTENCE)), "explorer"),
+        (vt.attention_stepper(translator, SENTENCE), "stepper"),
+        (vt.architecture(translator, SENTENCE), "architecture"),
+    ):
+        root = show(kept_page, view, tmp_path, name)
+        for door in NAMES.values():
+            expect(root.get_by_role("button", name=door)).to_have_count(0)
+
+
+def test_heads_without_a_sentence_of_their_own_follow(kept_page: Page, tmp_path: Path) -> None:
+    cases = (
+        (small_language_model(), "el gato", "el gato negro duerme"),
+        (small_masked_model(), "el [?] negro", "el [?] duerme"),
+    )
+    for model, first, then in cases:
+        studio = Studio(show(kept_page, vt.studio(model, first, room="head"), tmp_path, "studio"))
+        studio.stands_in("head")
+        type_text(studio.open, then)
+        words = then.replace("[?]", "").strip()
+        studio.reads(words)
+        for room in ("heads", "model", "heads"):
+            studio.go(room)
+            studio.reads(words)
+        studio.choose_word(words.split()[-1])
+        expect(studio.open.locator(".vt-pair")).to_contain_text("rank")
+        studio.press_back_to_the_end()
+        studio.stands_in("head")
+        studio.reads(first.replace("[?]", "").strip())
+
+
+def test_a_narrow_studio_lists_its_rooms(kept_page: Page, exported: Path) -> None:
+    size = kept_page.viewport_size
+    kept_page.set_viewport_size({"width": 320, "height": 700})
+    try:
+        open_exported(kept_page, exported, ".vt-studio")
+        studio = Studio(kept_page.locator(".vt-studio"))
+        rooms = studio.root.get_by_label("Room", exact=True)
+        for room in ("head", "model", "heads"):
+            rooms.select_option(room)
+            inside = {"model": ".vt-architecture", "heads": ".vt-explorer", "head": ".vt-stepper"}[room]
+            expect(studio.open.locator(inside)).to_be_visible()
+            next_frames(studio.root)
+            assert kept_page.evaluate("document.documentElement.scrollWidth") == 320
+        expect(rooms).to_have_value("heads")
+    finally:
+        kept_page.set_viewport_size(size or {"width": 1280, "height": 720})
