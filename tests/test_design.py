@@ -66,6 +66,23 @@ def test_each_colour_that_a_style_takes_is_declared() -> None:
     assert unknown == set()
 
 
+def test_the_stage_styles_no_view_beside_it() -> None:
+    """All views of a notebook or a page share one document, and the old ones have classes of the same names."""
+    stage = {WIDGETS / "base" / "stage.css": "vt-staged", WIDGETS / "base" / "head" / "head.css": "vt-staged"}
+    names = {
+        script: re.search(r'name: "([\w-]+)"', script.read_text("utf-8"))
+        for script in WIDGETS.glob("*/view.tsx")
+    }
+    assert len(stage) > 5
+    elsewhere = {
+        f"{file.relative_to(WIDGETS)}: {selector}"
+        for file, own in stage.items()
+        for selector in re.findall(r"^[^\s@/*}].*[{,]$", file.read_text(encoding="utf-8"), re.M)
+        if not re.match(rf"(:where\(|\.vt )?\.{own}\b", selector)
+    }
+    assert elsewhere == set()
+
+
 def test_figures_write_in_two_sizes_the_smaller_of_which_can_be_read() -> None:
     """Figures take matplotlib's own sizes: 10 points, 14 pixels at 100 dots an inch, and for titles 12."""
     own = {
