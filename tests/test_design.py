@@ -67,18 +67,18 @@ def test_each_colour_that_a_style_takes_is_declared() -> None:
 
 
 def test_the_stage_styles_no_view_beside_it() -> None:
-    """All views of a notebook or a page share one document, and the old ones have classes of the same names."""
-    stage = {WIDGETS / "base" / "stage.css": "vt-staged", WIDGETS / "base" / "head" / "head.css": "vt-staged"}
-    names = {
-        script: re.search(r'name: "([\w-]+)"', script.read_text("utf-8"))
-        for script in WIDGETS.glob("*/view.tsx")
-    }
-    assert len(stage) > 5
+    """All views of a page share one document, and the old ones have classes of the same names."""
+    base = WIDGETS / "base"
+    own = {base / "stage.css": "vt-staged", base / "head" / "head.css": "vt-staged"}
+    for script in WIDGETS.glob("*/view.tsx"):
+        name = re.search(r'name: "([\w-]+)"', script.read_text(encoding="utf-8"))
+        assert name, script
+        own[script.with_name("style.css")] = f"vt-{name[1]}"
     elsewhere = {
         f"{file.relative_to(WIDGETS)}: {selector}"
-        for file, own in stage.items()
+        for file, root in own.items()
         for selector in re.findall(r"^[^\s@/*}].*[{,]$", file.read_text(encoding="utf-8"), re.M)
-        if not re.match(rf"(:where\(|\.vt )?\.{own}\b", selector)
+        if not re.match(rf"(:where\(|\.vt )?\.{root}\b", selector)
     }
     assert elsewhere == set()
 
