@@ -14,7 +14,7 @@ import { CARRIED, isSame } from "./rooms.js";
 const MOST_PAST = 200;
 const AROUND = 26; // pixels around a door's name, at the usual text size
 const BESIDE = 230; // pixels that the rest of the row takes, at the usual text size
-const FIELD = 340; // pixels of a field in it
+const FIELD = 300; // pixels that a field needs there
 
 class Studio {
   /** @type {Map<string, MountedRoom>} those that have been entered */
@@ -89,8 +89,8 @@ class Studio {
   #draw(theme, width, size) {
     const room = this.model.get("room");
     const names = this.#doors.map(([, { name }]) => theme.measure(name, 14 * size, true) + AROUND * size);
-    const isList = names.reduce((sum, each) => sum + each, BESIDE * size) > width;
-    [this.list.hidden, this.buttons.hidden] = [!isList, isList];
+    const free = width - names.reduce((sum, each) => sum + each, BESIDE * size);
+    [this.list.hidden, this.buttons.hidden] = [free >= 0, free < 0];
     this.list.value = room;
     for (const door of this.buttons.querySelectorAll("button")) {
       const isOpen = door.dataset.room === room;
@@ -98,9 +98,8 @@ class Studio {
       else door.removeAttribute("aria-current");
     }
     // A field to type in stands in this row where it has room.
-    this.root.dataset.roomy = String(
-      names.reduce((sum, each) => sum + each, (BESIDE + FIELD) * size) < width,
-    );
+    this.root.dataset.roomy = String(free > FIELD * size);
+    this.root.style.setProperty("--vt-free", `${free}px`);
     const isFirst = this.#past.length < 2;
     // Disabling a focused button would drop the focus, and with it the keys.
     if (isFirst && document.activeElement === this.back) this.#focusDoor();
