@@ -438,6 +438,7 @@ def large_trace() -> ForwardTrace:
 def point_at(root: Locator, layer: int, head: int) -> None:
     """Move the pointer over the wall until the line under it names the head."""
     canvas, label = root.locator(".vt-all-heads canvas"), root.locator(".vt-label")
+    expect(canvas).not_to_have_js_property("width", 300)  # a browser's own, before the wall is drawn
     box = canvas.bounding_box()
     for y in range(4, int(box["height"]), 16):
         canvas.hover(position={"x": 60 + head * (box["width"] - 60) / 6, "y": y})
