@@ -424,6 +424,19 @@ def test_linked_kinds_show_the_strongest_path_and_keep_a_head_each(opened: Opene
     expect(title).to_have_text("Encoder self-attention · layer 0 · head 3")
 
 
+def test_a_picture_that_is_come_back_to_is_drawn(opened: Opened) -> None:
+    root = opened(explore(make_trace(), linked=True))
+    for name in ("All heads", "Linked", "All heads", "Lines", "Table", "Lines", "Linked"):
+        press(root, name)
+        for canvas in root.locator("canvas").all():
+            expect(canvas).not_to_have_js_property("width", 300)  # a browser's own, before it is drawn
+        titles = {
+            "Linked": ["source", "after the encoder", "writing", "written so far"],
+            "Lines": ["query", "key"],
+        }
+        expect(root.locator(".vt-columns span")).to_have_text(titles.get(name, []))
+
+
 def large_trace() -> ForwardTrace:
     """8 layers of 6 heads: head 1 of each even layer looks at the token before, head 2 at the first."""
     scores = np.random.default_rng(3).standard_normal((8, 6, 16, 16))

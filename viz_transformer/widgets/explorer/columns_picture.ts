@@ -146,7 +146,7 @@ class ColumnsPicture implements Picture {
 
   #showTitles(texts: string[], { xs, widths }: ColumnsLayout): void {
     const { memo, theme } = this.#room;
-    memo("titles", [texts.join(), xs.join()], () => {
+    memo("titles", [this.#titles, texts.join(), xs.join()], () => {
       this.#titles.replaceChildren();
       texts.forEach((text, at) => {
         const title = element(this.#titles, "span");

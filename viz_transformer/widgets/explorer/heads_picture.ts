@@ -73,7 +73,7 @@ export const headsPicture: Mount = (room, node) => {
         others: others.map(({ kind }) => chosenOf(kind)),
       };
       // The pointer mostly moves over other parts: what it does not change is not drawn again.
-      memo("overview", [thumbnails, JSON.stringify(marks)], () =>
+      memo("overview", [canvas, thumbnails, JSON.stringify(marks)], () =>
         drawHeadGrid(canvas, heads, thumbnails, marks, theme),
       );
       const own = sections.findIndex(({ kind }) => kind === chosen.kind);

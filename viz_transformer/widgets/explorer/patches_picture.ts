@@ -75,7 +75,7 @@ export const patchesPicture: Mount = (room, node) => {
       );
       const least = options.threshold * (limit ?? 1);
       const marks = { weights, masked: ofRow(pictured.masked), least, query, key, limit };
-      memo("patches", [pictured.name, row, key, least, drawn.width, drawn.height, image], () => {
+      memo("patches", [canvas, pictured.name, row, key, least, drawn.width, drawn.height, image], () => {
         drawPicture(canvas, drawn, marks, image, theme);
         const text = pictureCaption(patches, weights, query, pictured.queries[row], apart);
         setText(caption, text);

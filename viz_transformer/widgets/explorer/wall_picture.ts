@@ -56,7 +56,7 @@ export const wallPicture: Mount = (room, node) => {
         paintWall(wall, overviewOf, entries, options.order, theme),
       );
       const marks = { chosen, selected: chosen.selected, hovered: state.hoveredHead };
-      memo("wallMarks", [sheet, JSON.stringify(marks)], () =>
+      memo("wallMarks", [canvas, sheet, JSON.stringify(marks)], () =>
         drawWall(canvas, wall, sheet, marks, overviewOf, entries, theme),
       );
       announce({
