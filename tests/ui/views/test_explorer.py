@@ -426,6 +426,18 @@ def test_linked_kinds_show_the_strongest_path_and_keep_a_head_each(opened: Opene
     expect(title).to_have_text("Encoder self-attention · layer 0 · head 3")
 
 
+def test_a_picture_that_is_come_back_to_is_drawn(opened: Opened) -> None:
+    root = opened(explore(make_trace(), linked=True))
+    for name in ("All heads", "Linked", "All heads", "Lines", "Table", "Lines", "Linked"):
+        press(root, name)
+        root.page.wait_for_function("() => !document.querySelector('canvas:not([width])')")  # all have a size
+        titles = {
+            "Linked": ["source", "after the encoder", "writing", "written so far"],
+            "Lines": ["query", "key"],
+        }
+        expect(root.locator(".vt-columns span")).to_have_text(titles.get(name, []))
+
+
 def large_trace() -> ForwardTrace:
     """8 layers of 6 heads: head 1 of each even layer looks at the token before, head 2 at the first."""
     scores = np.random.default_rng(3).standard_normal((8, 6, 16, 16))
@@ -440,7 +452,7 @@ def large_trace() -> ForwardTrace:
 def point_at(root: Locator, layer: int, head: int) -> None:
     """Move the pointer over the wall until the line under it names the head."""
     canvas, label = root.locator(".vt-all-heads canvas"), root.locator(".vt-label")
-    next_frames(root)
+    expect(canvas).to_have_attribute("width", re.compile(r"\d"))  # it is drawn
     box = canvas.bounding_box()
     for y in range(4, int(box["height"]), 16):
         canvas.hover(position={"x": 60 + head * (box["width"] - 60) / 6, "y": y})

@@ -322,12 +322,13 @@ function drawShare(
     align: "center",
   });
   const long = theme.measure!(name, 12, false);
-  // Below the share, unless the ends of a narrow arc stand there.
-  const isNarrow = !isBeside && Math.abs(line.curve[6] - line.curve[0]) - THICKEST < long + 24;
-  const [from, below] = [isBeside ? left : left + width / 2 - long / 2, isNarrow ? y - 22 : y + 24];
-  const isFree = words.every(({ y: middle }) => Math.abs(below - middle) > CHIP / 2 + 9);
-  const [nameX, nameY] = isFree ? [from, below] : [left + width + 8, y];
-  if (nameX < 0 || nameX + long > most) return; // the inspector has it too
+  const [from, below] = [isBeside ? left : left + width / 2 - long / 2, y + 24];
+  const [start, , , , , , end] = line.curve;
+  const isFree =
+    words.every(({ y: middle }) => Math.abs(below - middle) > CHIP / 2 + 9) &&
+    (isBeside || Math.abs(end - start) > long + 2 * THICKEST); // inside the arc, which it must not cross
+  const [nameX, nameY] = isFree ? [from, below] : isBeside ? [left + width + 8, y] : [from, y - 24];
+  if (nameX < 0 || nameX + long > most || nameY < 8) return; // the inspector has it too
   drawText(context, name, nameX, nameY, {
     font: `12px ${theme.family}`,
     colour: theme.roles.muted,

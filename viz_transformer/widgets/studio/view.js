@@ -14,7 +14,6 @@ import { CARRIED, isSame } from "./rooms.js";
 const MOST_PAST = 200;
 const AROUND = 26; // pixels around a door's name, at the usual text size
 const BESIDE = 230; // pixels that the rest of the row takes, at the usual text size
-const FIELD = 300; // pixels that a field needs there
 
 class Studio {
   /** @type {Map<string, MountedRoom>} those that have been entered */
@@ -97,9 +96,6 @@ class Studio {
       if (isOpen) door.setAttribute("aria-current", "true");
       else door.removeAttribute("aria-current");
     }
-    // A field to type in stands in this row where it has room.
-    this.root.dataset.roomy = String(free > FIELD * size);
-    this.root.style.setProperty("--vt-free", `${free}px`);
     const isFirst = this.#past.length < 2;
     // Disabling a focused button would drop the focus, and with it the keys.
     if (isFirst && document.activeElement === this.back) this.#focusDoor();
