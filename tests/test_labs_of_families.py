@@ -256,3 +256,18 @@ def test_a_switch_keeps_the_selection(translator) -> None:
     assert switch.explorer.data["traces"][0]["sourceTokens"][-2] == "tired"
     with pytest.raises(UserError, match="no trace"):
         vt.trace_switch({})
+
+    switch = vt.trace_switch(traces, kind="encoder", difference=True)
+    assert switch.labels == ["tired", "wide", "difference"]
+    switch.set_state({"shown": "difference"})
+    shown = switch.explorer
+    assert (shown.trace, shown.compare) == (traces["wide"], traces["tired"])
+    assert shown.data["traces"][0]["sourceTokens"][-2] == "tired"  # the page has drawn it
+    switch.shown = "tired"
+    assert shown.compare is None
+    switch.shown = "difference"
+    assert [each["sourceTokens"][-2] for each in shown.data["traces"]] == ["wide", "tired"]
+    with pytest.raises(UserError, match="two traces"):
+        vt.trace_switch({"tired": traces["tired"]}, difference=True)
+    with pytest.raises(UserError, match="equally many tokens"):
+        vt.trace_switch({"a": traces["tired"], "b": translator.trace("the dog sleeps")}, difference=True)

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 
 import traitlets
 
+from viz_transformer.analysis.matching import match_traces
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import AttentionExplorer, explore, is_small, raw_trace
 from viz_transformer.widgets.trace_switch import SwitchView
+
+_DIFFERENCE = "difference"
 
 
 class TraceSwitch(SwitchView):
@@ -30,27 +33,35 @@ class TraceSwitch(SwitchView):
 
     explorer: AttentionExplorer
 
-    def __init__(self, traces: Mapping[str, ForwardTrace], kind: str | None = None) -> None:
+    def __init__(
+        self, traces: Mapping[str, ForwardTrace], kind: str | None = None, difference: bool = False
+    ) -> None:
         """Show the first trace; see `trace_switch`."""
         self._traces = dict(traces)
         small = {
             label: raw_trace(trace) if is_small(trace) else None for label, trace in self._traces.items()
         }
         first = next(iter(self._traces.values()))
-        super().__init__(small, explore(first, kind=kind))
+        # The later one minus the earlier: what has become more, and what less.
+        differences = {_DIFFERENCE: [*reversed(self._traces)]} if difference else {}
+        super().__init__(small, explore(first, kind=kind), differences)
 
     @traitlets.observe("shown")
     def _on_shown(self, _: object) -> None:
-        trace = self._traces[self.shown]
-        if self.explorer.trace is trace:
+        labels = self.differences.get(self.shown, [self.shown])
+        trace = self._traces[labels[0]]
+        compare = self._traces[labels[1]] if labels[1:] else None
+        if self.explorer.trace is trace and self.explorer.compare is compare:
             return
-        if self._from_page and self.traces[self.shown] is not None:
-            self.explorer.adopt(trace)  # the page has drawn it
+        if self._from_page and all(self.traces[each] is not None for each in labels):
+            self.explorer.adopt(trace, compare)  # the page has drawn it
         else:
-            self.explorer.trace = trace
+            self.explorer.show(trace, compare)
 
 
-def trace_switch(traces: Mapping[str, ForwardTrace], *, kind: str | None = None) -> TraceSwitch:
+def trace_switch(
+    traces: Mapping[str, ForwardTrace], *, kind: str | None = None, difference: bool = False
+) -> TraceSwitch:
     """Return one explorer with a button for each trace, to flip between them.
 
     >>> import viz_transformer as vt
@@ -62,10 +73,27 @@ def trace_switch(traces: Mapping[str, ForwardTrace], *, kind: str | None = None)
     Args:
         traces: the traces by their labels, at least one.
         kind: the attention shown first; cross-attention by default, where there is one.
+        difference: add a button for the second of two traces minus the first.
 
     Raises:
-        UserError: if there is no trace, or the first lacks the kind.
+        UserError: if there is no trace, the first lacks the kind, or there are no two to be compared.
     """
     if not traces:
         raise UserError("trace_switch was given no trace; give {'label': trace, …}")
-    return TraceSwitch(traces, kind)
+    if difference:
+        _check_difference(traces)
+    return TraceSwitch(traces, kind, difference)
+
+
+def _check_difference(traces: Mapping[str, ForwardTrace]) -> None:
+    """Raise a UserError unless these are two traces of one shape, and the button's label is free."""
+    if len(traces) != 2 or _DIFFERENCE in traces:
+        raise UserError(
+            f"difference=True is for two traces, and adds a button {_DIFFERENCE!r}; got {list(traces)}"
+        )
+    one, other = traces.values()
+    if match_traces(one, other)[0] is not one:
+        raise UserError(
+            "difference=True is for two traces of as many layers and heads; these are compared by "
+            "vt.explore(trace, compare=other)"
+        )

@@ -136,7 +136,7 @@ class TranslationLab(TranslationView):
         if self.explorer.trace is self.trace:
             return  # the first
         if self._from_page and self.drawn == self.sentence:
-            self.explorer.adopt(self.trace)
+            self.explorer.adopt(self.trace, self.explorer.compare)
         else:
             self.explorer.trace = self.trace
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -101,7 +102,7 @@ def test_an_unknown_word_is_explained_and_a_suggestion_taken(
 def test_a_trace_is_switched_without_python(kept_page: Page, tmp_path: Path, translator: Translator) -> None:
     street = "the dog did not cross the street because it was too"
     traces = {word: translator.trace(f"{street} {word}") for word in ("tired", "wide")}
-    switch = vt.trace_switch(traces, kind="encoder")
+    switch = vt.trace_switch(traces, kind="encoder", difference=True)
     switch.explorer.layer, switch.explorer.query, switch.explorer.key = 1, 11, 6
     open_exported(kept_page, export_html(switch, tmp_path / "switch.html"), ".vt-explorer")
     root = kept_page.locator(".vt-trace-switch")
@@ -112,6 +113,10 @@ def test_a_trace_is_switched_without_python(kept_page: Page, tmp_path: Path, tra
         expect(Explorer(root).pair).to_contain_text(f"{word} to street: {weight:.2f}")
         expect(button).to_have_attribute("aria-pressed", "true")
         expect(Explorer(root).title).to_have_text("Encoder self-attention · layer 1 · head 0")
+    root.get_by_role("group", name="Trace", exact=True).get_by_role("button", name="difference").click()
+    change = np.subtract(*(traces[word].encoder_attention[1, 0, 11, 6] for word in ("wide", "tired")))
+    expect(Explorer(root).pair).to_contain_text(f"street: {change:+.2f}".replace("-", "−"))
+    expect(Explorer(root).title).to_contain_text("Difference")
 
 
 # --- The architecture -----------------------------------------------------------------------------

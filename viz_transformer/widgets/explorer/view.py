@@ -271,7 +271,7 @@ class AttentionExplorer(View):
 
     @trace.setter
     def trace(self, trace: ForwardTrace) -> None:
-        self._show(TraceView(trace, self.compare, attends_by=self.attends_by))
+        self.show(trace, self.compare)
         if trace.seconds_per_frame is not None:
             self.seconds_per_frame = trace.seconds_per_frame
 
@@ -282,7 +282,7 @@ class AttentionExplorer(View):
 
     @compare.setter
     def compare(self, compare: ForwardTrace | None) -> None:
-        self._show(TraceView(self.trace, compare, attends_by=self.attends_by))
+        self.show(self.trace, compare)
 
     def __repr__(self) -> str:
         """Name the selection, for logs and for notebooks where the view is not shown."""
@@ -412,11 +412,15 @@ class AttentionExplorer(View):
         answer = reply_in_eight_bits if self._part.bits == 8 else reply
         return answer(self._trace_view, self._version, request)
 
-    def adopt(self, trace: ForwardTrace) -> None:
-        """Take over a trace that the page has drawn by itself, and so need not be sent."""
+    def adopt(self, trace: ForwardTrace, compare: ForwardTrace | None = None) -> None:
+        """Take over what the page has drawn by itself, and so need not be sent: a trace, or a difference."""
         with self.hold_sync(), self.hold_trait_notifications():
-            self._trace_view = TraceView(trace, self.compare)
+            self._trace_view = TraceView(trace, compare)
             self._fit()
+
+    def show(self, trace: ForwardTrace, compare: ForwardTrace | None = None) -> None:
+        """Show another trace, or the difference of two, as `explore` does; the selection stays."""
+        self._show(TraceView(trace, compare, attends_by=self.attends_by))
 
     def _show(self, trace_view: TraceView) -> None:
         # One message for all of it: the page never draws new words with old weights.

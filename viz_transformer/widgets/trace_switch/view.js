@@ -31,11 +31,12 @@ function render({ model, el, host }) {
   }
 
   function show(label) {
-    const trace = model.get("traces")[label];
-    if (!trace && !model.send) return explain(NEEDS_KERNEL); // in an exported page
+    const shown = (model.get("differences")[label] ?? [label]).map((each) => model.get("traces")[each]);
+    const isHere = shown.every(Boolean);
+    if (!isHere && !model.send) return explain(NEEDS_KERNEL); // in an exported page
     explain("");
     view.set({ shown: label });
-    if (trace) choices?.set({ data: { version: `trace ${label}`, traces: [trace] } });
+    if (isHere) choices?.set({ data: { version: `trace ${label}`, traces: shown } });
   }
 
   function draw() {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import traitlets
@@ -29,6 +29,8 @@ class SwitchView(View):
         labels: all labels, in the order of the buttons.
         traces: by its label, each small trace as the explorer's page reads it: the page shows it
             without Python. None for a large one.
+        differences: by the label of a button for the difference of two, the labels of the trace and of the
+            one that is subtracted.
         explorer: the view.
     """
 
@@ -38,21 +40,29 @@ class SwitchView(View):
     shown = traitlets.Unicode(help="label of the trace that is shown").tag(sync=True)
     labels = traitlets.List(traitlets.Unicode(), help="labels of all traces").tag(sync=True, content=True)
     traces = traitlets.Dict(help="the small traces, by label").tag(sync=True, content=True)
+    differences = traitlets.Dict(help="labels of two traces, by label").tag(sync=True, content=True)
     explorer = traitlets.Instance(View, help="the view").tag(sync=True, content=True, **widget_serialization)
 
-    def __init__(self, traces: Mapping[str, dict[str, Any] | None], explorer: View) -> None:
+    def __init__(
+        self,
+        traces: Mapping[str, dict[str, Any] | None],
+        explorer: View,
+        differences: Mapping[str, Sequence[str]],
+    ) -> None:
         """Show the first trace.
 
         Args:
             traces: the trait, in the order of the buttons.
             explorer: shows the first of them.
+            differences: the trait; their buttons come last.
         """
-        labels = list(traces)
+        labels = [*traces, *differences]
         super().__init__(
             traits={
                 "about": _ABOUT,
                 "labels": labels,
                 "traces": dict(traces),
+                "differences": {label: list(pair) for label, pair in differences.items()},
                 "explorer": explorer,
                 "shown": labels[0],
             }
