@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.support.ui_explorer import Explorer, places
 from tests.support.ui_hosts import host_environment, marimo, voila
 from tests.support.ui_jupyterlab import TIMEOUT_S, LabServer
+from tests.support.ui_studio import OPENED, SENTENCE, Studio
 
 pytestmark = pytest.mark.weekly
 
@@ -48,6 +49,7 @@ switch = vt.trace_switch(traces, kind="encoder")
 switch.explorer.query, switch.explorer.key = 1, 2
 switch""",
 }
+STUDIO = f"import viz_transformer as vt\nvt.studio(vt.load_translator(), {SENTENCE!r})"
 LAB = 'vt.head_lab(translator, "the black cat sleeps", engine="kernel")'
 
 
@@ -119,11 +121,12 @@ def test_voila_in_its_light_and_its_dark_theme(new_page: Callable[..., Page], tm
 
 @pytest.fixture(scope="module")
 def marimos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a marimo with two notebooks."""
+    """The address of a marimo with three notebooks."""
     folder = tmp_path_factory.mktemp("marimo")
     wrapped = f"import marimo as mo\nmo.ui.anywidget({LAB})"
     (folder / "views.py").write_text(marimos_notebook_of(EXPLORER, wrapped))
     (folder / "outer.py").write_text(marimos_notebook_of(*OUTER.values()))
+    (folder / "studio.py").write_text(marimos_notebook_of(STUDIO))
     with marimo(folder) as url:
         yield url
 
@@ -155,3 +158,21 @@ def test_marimo_shows_a_view_inside_a_view(new_page: Callable[..., Page], marimo
     expect(Explorer(switch).pair).to_contain_text("cat to sleeps")
     switch.get_by_role("button", name="the dogs sleep", exact=True).click()
     expect(Explorer(switch).pair).to_contain_text("dogs to sleep")
+
+
+def test_marimo_carries_a_choice_through_the_doors_of_a_studio(
+    new_page: Callable[..., Page], marimos: str
+) -> None:
+    page = new_page()
+    page.goto(f"{marimos}/?file=studio.py")
+    studio = Studio(page.locator(".vt-studio"))
+    studio.shows("heads", **OPENED)
+    studio.choose_word("maestra")
+    for room in ("head", "model", "heads"):
+        studio.go(room)
+        studio.shows(room, **{**OPENED, "word": "maestra"})
+    studio.open.get_by_role("button", name="Numbers").click()  # the column is narrow
+    studio.open.get_by_role("button", name="One head by hand").click()
+    studio.shows("head", **{**OPENED, "word": "maestra"})
+    studio.press("Back")
+    studio.shows("heads", **{**OPENED, "word": "maestra"})

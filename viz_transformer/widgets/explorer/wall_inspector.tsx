@@ -1,5 +1,6 @@
 // The inspector of the wall: its order, its filters, and a legend of the labels that filters too.
 
+import { Doors } from "../base/doors.tsx";
 import { inkOn, labelColour } from "../base/js/colour.js";
 import { HeadOrder, LayerRange } from "./options.tsx";
 import type { Room } from "./room.ts";
@@ -34,6 +35,7 @@ export function WallInspector({ room, snapshot }: { room: Room; snapshot: Snapsh
       <Legend room={room} counts={labelCounts(sections)} chosen={options.filter.labels} />
       <p class="vt-label">{headInWords(shown, head)}</p>
       <p class="vt-notes">{problem || (entry.signed ? coloursInWords(entry) : "")}</p>
+      <Doors />
     </div>
   );
 }

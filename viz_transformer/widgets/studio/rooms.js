@@ -68,7 +68,7 @@ export function changesFor({ traits, places, needed }, state) {
     .map(([name, path]) => [path, wanted[name]]);
 }
 
-/** Whether two states choose the same, and stand in the same room where both name one. */
-export function isSame(one, other) {
-  return Boolean(one && other) && ["room", ...CARRIED].every((name) => one[name] === other[name]);
+/** Whether two states have the same values of some traits. */
+export function isSame(one, other, names) {
+  return Boolean(one && other) && names.every((name) => one[name] === other[name]);
 }

@@ -9,9 +9,10 @@ import { button, element, setText, uniqueId } from "../base/js/controls.js";
 import { connectKernel } from "../base/js/kernel.js";
 import { createView } from "../base/js/view.js";
 import { MountedRoom } from "./mounted_room.js";
-import { CARRIED, isSame } from "./rooms.js";
+import { CARRIED, CHOSEN, isSame } from "./rooms.js";
 
 const MOST_PAST = 200;
+const REMEMBERED = ["room", ...CHOSEN]; // the size of the text is no choice to go back to
 const AROUND = 26; // pixels around a door's name, at the usual text size
 const BESIDE = 230; // pixels that the rest of the row takes, at the usual text size
 
@@ -20,6 +21,7 @@ class Studio {
   #mounted = new Map();
   /** @type {string | null} the room that is seen */
   #shown = null;
+  /** @type {import("./rooms.js").State[]} the rooms and choices before, and last the one of now */
   #past = [];
   /** Whose choices have changed since it was last settled. */
   #news = { studio: false, room: false, python: false };
@@ -194,7 +196,7 @@ class Studio {
     }
     if (this.model.get("room") !== key || this.#shown === key) return; // left again meanwhile
     if (!carries) room.seen = this.#state();
-    else if (isSame(room.seen, this.#state())) this.#take(room);
+    else if (isSame(room.seen, this.#state(), CARRIED)) this.#take(room);
     else this.#write(room);
     this.#open(key, room);
   }
@@ -251,9 +253,8 @@ class Studio {
   }
 
   #remember() {
-    const { text_size } = this.#state();
-    const now = { ...this.#state(), room: this.model.get("room") };
-    if (isSame({ ...this.#past.at(-1), text_size }, now)) return;
+    const now = Object.fromEntries(REMEMBERED.map((name) => [name, this.model.get(name) ?? null]));
+    if (isSame(this.#past.at(-1), now, REMEMBERED)) return;
     this.#past = [...this.#past, now].slice(-MOST_PAST);
     this.view.redraw();
   }
