@@ -156,7 +156,8 @@ function layOut(
       const own = spare < 0 ? Math.min(wanted, slot - NARROW_GAP) : wanted;
       const taken = spare < 0 ? slot : wanted + GAP + spare;
       const middle = spare < 0 ? slot / 2 : (spare + wanted) / 2;
-      const word = { kind, index, text, width: own, x: x + middle, y: share * height };
+      const y = Math.min(share * height, height - CHIP / 2 - 3);
+      const word = { kind, index, text, width: own, x: x + middle, y };
       x += taken;
       return word;
     });
@@ -322,11 +323,11 @@ function drawShare(
     align: "center",
   });
   const long = theme.measure!(name, 12, false);
-  const [from, below] = [isBeside ? left : left + width / 2 - long / 2, y + 24];
+  const [from, below] = [isBeside ? left : left + width / 2 - long / 2, y + (isBeside ? 24 : 30)];
   const [start, , , , , , end] = line.curve;
   const isFree =
     words.every(({ y: middle }) => Math.abs(below - middle) > CHIP / 2 + 9) &&
-    (isBeside || Math.abs(end - start) > long + 2 * THICKEST); // inside the arc, which it must not cross
+    (isBeside || Math.abs(end - start) > 2.2 * long); // inside the arc, which it must not cross
   const [nameX, nameY] = isFree ? [from, below] : isBeside ? [left + width + 8, y] : [from, y - 24];
   if (nameX < 0 || nameX + long > most || nameY < 8) return; // the inspector has it too
   drawText(context, name, nameX, nameY, {

@@ -8,7 +8,7 @@ import { paintThumbnail } from "./pixels.js";
 
 const SECTION_WIDTH = 175; // as much as the longest title needs
 const BETWEEN = 40; // from one section to the next
-const BESIDE = 2.6; // times a title's width that a section has, if the title stands beside it
+const BESIDE = 2.3; // times a title's width that a section has, if the title stands beside it
 
 /**
  * @typedef {[number, number]} LayerHead
