@@ -323,12 +323,12 @@ function drawShare(
     align: "center",
   });
   const long = theme.measure!(name, 12, false);
-  const [from, below] = [isBeside ? left : left + width / 2 - long / 2, y + (isBeside ? 24 : 30)];
+  const [centred, below] = [left + width / 2 - long / 2, y + 30];
   const [start, , , , , , end] = line.curve;
-  const isFree =
-    words.every(({ y: middle }) => Math.abs(below - middle) > CHIP / 2 + 9) &&
-    (isBeside || Math.abs(end - start) > 2.2 * long); // inside the arc, which it must not cross
-  const [nameX, nameY] = isFree ? [from, below] : isBeside ? [left + width + 8, y] : [from, y - 24];
+  const isInside = // the arc, which it must not cross
+    Math.abs(end - start) > 2.2 * long &&
+    words.every(({ y: middle }) => Math.abs(below - middle) > CHIP / 2 + 9);
+  const [nameX, nameY] = isBeside ? [left + width + 8, y] : [centred, isInside ? below : y - 24];
   if (nameX < 0 || nameX + long > most || nameY < 8) return; // the inspector has it too
   drawText(context, name, nameX, nameY, {
     font: `12px ${theme.family}`,
