@@ -8,6 +8,7 @@ import * as derivation from "../../viz_transformer/widgets/base/head/derivation.
 import * as plans from "../../viz_transformer/widgets/base/head/plan.ts";
 import { heightOf, placesOf } from "../../viz_transformer/widgets/base/head/room.ts";
 import * as told from "../../viz_transformer/widgets/base/head/sentences.ts";
+import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import { codeLine } from "../../viz_transformer/widgets/base/head/step_code.ts";
 import { assertTable, floats, withoutMarks } from "./helpers.mjs";
 
@@ -216,10 +217,7 @@ test("headlines are true of the numbers", () => {
   const says = (step, change) => {
     const chosen = { ...PLAIN, ...change };
     const worked = math.computeHead(layer, chosen);
-    return told
-      .headlineOf({ layer, worked, chosen, step, cell: null })
-      .map(([each]) => each)
-      .join("");
+    return withoutMarks(plainText(told.headlineOf({ layer, worked, chosen, step, cell: null })));
   };
   assertTable(says, [
     ["scores", {}, "b scores b highest: 25.50"],

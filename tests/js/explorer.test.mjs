@@ -7,18 +7,14 @@ import { test } from "node:test";
 import * as grid from "../../viz_transformer/widgets/base/js/head_grid.js";
 import { marksExplained } from "../../viz_transformer/widgets/base/js/text.js";
 import { nextTextSize } from "../../viz_transformer/widgets/base/js/text_size.js";
+import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.js";
 import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.js";
 import * as displayed from "../../viz_transformer/widgets/explorer/displayed_head.js";
 import { labelHeads } from "../../viz_transformer/widgets/explorer/head_labels.js";
 import * as linked from "../../viz_transformer/widgets/explorer/linked_columns.js";
 import { differenceLimit, measureTraces } from "../../viz_transformer/widgets/explorer/measured_trace.js";
-import {
-  activeInWords,
-  headInWords,
-  notes,
-  plainText,
-} from "../../viz_transformer/widgets/explorer/sentences.ts";
+import { activeInWords, headInWords, notes } from "../../viz_transformer/widgets/explorer/sentences.ts";
 import { twoDecimals } from "../../viz_transformer/widgets/explorer/measures.js";
 import { createMemo } from "../../viz_transformer/widgets/explorer/caches.js";
 import { scaled } from "../../viz_transformer/widgets/explorer/colour_scale.ts";

@@ -2,11 +2,9 @@
 
 import { visible } from "../base/js/text.js";
 import { percent } from "../base/percent.ts";
+import { named, type Piece } from "../base/pieces.ts";
 import { type Box, type Depth, isAttention, type Step } from "./steps.ts";
 import { drawnWeights, type Reply, tokensOf, weightsOf } from "./values.ts";
-
-/** A piece of a headline, and whose colour it has. */
-export type Piece = readonly [text: string, role?: "query" | "key"];
 
 interface Told {
   reply: Reply;
@@ -26,16 +24,13 @@ export const placeOf = ({ stack, layer }: Box) => (layer === null ? stack : `${s
 /** What is seen, in one line. */
 export function headlineOf(told: Told): Piece[] {
   const { reply, box, row } = told;
-  const word: Piece = [
-    visible(tokensOf(reply, box.stack)[row] ?? ""),
-    box.stack === "encoder" ? "key" : "query",
-  ];
+  const word = named(box.stack === "encoder" ? "key" : "query", tokensOf(reply, box.stack)[row]);
   if (box.part === "output") {
     const [likeliest, share] = reply.likeliest?.[row]?.[0] ?? ["", 0];
-    const end: Piece[] = [[", the model writes "], [visible(likeliest), "query"], [`: ${percent(share)}`]];
-    return [[box.stack === "encoder" ? "In place of " : "After "], word, ...end];
+    const end = [", the model writes ", named("query", likeliest), `: ${percent(share)}`];
+    return [box.stack === "encoder" ? "In place of " : "After ", word, ...end];
   }
-  if (!isAttention(box)) return [[`${capital(told.partName(box))} of `], word];
+  if (!isAttention(box)) return [`${capital(told.partName(box))} of `, word];
   const heads = weightsOf(reply, box, row, told.nHeads);
   const keys = tokensOf(reply, box.part === "cross_attention" ? "encoder" : box.stack);
   if (told.depth === "block") {
@@ -43,12 +38,12 @@ export function headlineOf(told: Told): Piece[] {
     const most = tops.reduce((a, b) => (count(tops, b) > count(tops, a) ? b : a), tops[0] ?? 0);
     const many = count(tops, most);
     const who = many === heads.length ? `all ${many} heads look` : `${many} of ${heads.length} heads look`;
-    return [["For "], word, [`, ${who} most at `], [visible(keys[most] ?? ""), "key"]];
+    return ["For ", word, `, ${who} most at `, named("key", keys[most])];
   }
   const weights = drawnWeights(heads, told.head);
   const top = weights.indexOf(Math.max(...weights));
   const share = percent(weights[top] ?? 0);
-  return [["For "], word, [`, ${placeOf(box)} looks at `], [visible(keys[top] ?? ""), "key"], [`: ${share}`]];
+  return ["For ", word, `, ${placeOf(box)} looks at `, named("key", keys[top]), `: ${share}`];
 }
 
 const count = (all: readonly number[], value: number) => all.filter((each) => each === value).length;

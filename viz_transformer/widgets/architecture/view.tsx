@@ -3,10 +3,10 @@
 import type { ComponentChild } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Choice, fitChoice, type SentLayer, unpackSteps } from "../base/head/arithmetic.ts";
-import { HeadRoom, Pieces } from "../base/head/head_room.tsx";
+import { HeadRoom } from "../base/head/head_room.tsx";
 import { visible } from "../base/js/text.js";
 import { Chips, SentenceField } from "../base/sentence.tsx";
-import { Stage } from "../base/stage.tsx";
+import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
 import { useKernel } from "../base/use_kernel.ts";

@@ -5,6 +5,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { nextTextSize } from "./js/text_size.js";
+import type { Piece } from "./pieces.ts";
 
 // Pixels of a view that has its inspector as a sheet from below.
 const [NARROW, NARROW_WITH_TIMELINE] = [900, 1100];
@@ -137,4 +138,21 @@ function Menu({ about, options, textSize, setTextSize, present }: StageProps & {
 function present(zones: HTMLElement | null): void {
   if (document.fullscreenElement) document.exitFullscreen();
   else zones?.requestFullscreen?.().catch(() => {}); // a host may forbid it
+}
+
+/** A sentence whose words have the colours of their roles. */
+export function Pieces({ pieces }: { pieces: readonly Piece[] }) {
+  return (
+    <>
+      {pieces.map((piece, at) =>
+        typeof piece === "string" ? (
+          piece
+        ) : (
+          <bdi class={`vt-of-${piece.role}`} key={`${at}`}>
+            {piece.word}
+          </bdi>
+        ),
+      )}
+    </>
+  );
 }

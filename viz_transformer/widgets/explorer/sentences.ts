@@ -3,14 +3,8 @@
 import { ownNumbers, type KindHeads } from "../base/js/head_grid.js";
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { percent } from "../base/percent.ts";
-import {
-  differencePower,
-  formatWeight,
-  isUnchanged,
-  marksExplained,
-  powerOfTen,
-  shortened,
-} from "../base/js/text.js";
+import { named, type Piece } from "../base/pieces.ts";
+import { differencePower, formatWeight, isUnchanged, marksExplained, powerOfTen } from "../base/js/text.js";
 import { partInHeading, partInWords, traceInPython } from "./attends_by.js";
 import { isMany } from "./attention_paths.js";
 import { COLOUR_SCALES } from "./colour_scale.ts";
@@ -23,20 +17,7 @@ import type { Snapshot } from "./snapshot.js";
 import { scoresInWords } from "./wall_heads.js";
 import type { Entry } from "./weight_store.js";
 
-const LETTERS = 18; // of a word in a sentence
 const WEAK = 0.05; // a head hardly attends to what gets less
-
-/** A piece of a sentence: text, or a word in the colour of its role. */
-export type Piece = string | { role: "query" | "key"; word: string };
-
-/** A sentence as text, its words isolated: a right-to-left word leaves the rest in order. */
-export const plainText = (pieces: Piece[]): string =>
-  pieces.map((piece) => (typeof piece === "string" ? piece : `\u2068${piece.word}\u2069`)).join("");
-
-const named = (role: "query" | "key", token: string): Piece => ({
-  role,
-  word: shortened(token, LETTERS),
-});
 
 /** What the active cell, row or column of a picture is, in one sentence; null where none is active. */
 export function activeInWords(shown: DisplayedHead, cell: Cell): Piece[] | null {

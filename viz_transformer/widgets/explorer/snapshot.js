@@ -10,7 +10,8 @@ import { linkedColumns, placesOf } from "./linked_columns.js";
 import { patchesOf } from "./patch_picture.js";
 import { digitsOf, placeOf, readout, restingQuery } from "./readout.ts";
 import { activeCell, fitSelection, foundIn, within } from "./selection.js";
-import { headline, plainText } from "./sentences.ts";
+import { plainText } from "../base/pieces.ts";
+import { headline } from "./sentences.ts";
 import { pairsOf } from "./sentence_pair.js";
 import { formatWeight, visible } from "../base/js/text.js";
 

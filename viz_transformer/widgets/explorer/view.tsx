@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Editor, EditorField, editorAround } from "../base/sentence.tsx";
-import { Stage } from "../base/stage.tsx";
+import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
 import { zoomOf } from "../base/js/canvas.js";
@@ -20,7 +20,7 @@ import { Options } from "./options.tsx";
 import { patchesPicture } from "./patches_picture.ts";
 import { Room, type Traits } from "./room.ts";
 import { sentencePicture } from "./sentence_picture.ts";
-import { headingOf, headline, lineBelow, type Piece } from "./sentences.ts";
+import { headingOf, headline, lineBelow } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.js";
 import { TRAITS } from "./traits.ts";
 import { WallInspector } from "./wall_inspector.tsx";
@@ -76,8 +76,8 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
       }
       heads={!isWall && <Place key="heads" name="vt-head-grid" mount={headsPicture} room={room} to={heads} />}
       headsBeside={isDeep}
-      headline={headline(snapshot).map(asWord)}
-      line={below.length > 0 && below.map(asWord)}
+      headline={<Pieces pieces={headline(snapshot)} />}
+      line={below.length > 0 && <Pieces pieces={below} />}
       controls={<Controls room={room} snapshot={snapshot} picture={stage} />}
       inspector={
         isWall ? (
@@ -99,16 +99,6 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
         {mode === "table" && <Table snapshot={snapshot} />}
       </div>
     </Stage>
-  );
-}
-
-/** A word in the colour of its role. */
-function asWord(piece: Piece, at: number) {
-  if (typeof piece === "string") return piece;
-  return (
-    <bdi class={`vt-of-${piece.role}`} key={at}>
-      {piece.word}
-    </bdi>
   );
 }
 

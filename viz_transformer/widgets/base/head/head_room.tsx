@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Bars } from "../bars.tsx";
 import { Doors } from "../doors.tsx";
 import { Chips } from "../sentence.tsx";
-import { Stage } from "../stage.tsx";
+import { Pieces, Stage } from "../stage.tsx";
 import type { Frame } from "../stage_view.tsx";
 import { Timeline } from "../timeline.tsx";
 import { useRoom } from "../use_room.ts";
@@ -14,7 +14,7 @@ import { type Cell, cellInCode, formulaOf, type Part, sixDigits, stepOf } from "
 import { MatrixPanel } from "./matrix.tsx";
 import { followedCell, limitOf, marksOf, planOf, type Snapshot, symbolOf, traitsFollowing } from "./plan.ts";
 import { heightOf, placesOf } from "./room.ts";
-import { equationOf, headlineOf, meaningOf, type Piece, sentenceOf, signOf } from "./sentences.ts";
+import { equationOf, headlineOf, meaningOf, sentenceOf, signOf } from "./sentences.ts";
 import { codeLine } from "./step_code.ts";
 
 const UNIT = 16; // pixels that texts are measured at
@@ -267,23 +267,6 @@ function Formula({ parts, onMore }: { parts: readonly Part[]; onMore?: () => voi
           <span class={`vt-term-${kind}`} key={`${at}`}>
             {text}
           </span>
-        ),
-      )}
-    </>
-  );
-}
-
-/** A headline whose words have the colours of their roles. */
-export function Pieces({ pieces }: { pieces: readonly Piece[] }) {
-  return (
-    <>
-      {pieces.map(([text, role], at) =>
-        role ? (
-          <bdi class={`vt-of-${role}`} key={`${at}`}>
-            {text}
-          </bdi>
-        ) : (
-          text
         ),
       )}
     </>

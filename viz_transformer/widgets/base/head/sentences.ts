@@ -1,8 +1,9 @@
 // The words of the stepper: the name of each step, and what it does to the numbers shown.
 
 import { ATTENTION_KINDS } from "../js/kinds.js";
-import { quoted, visible } from "../js/text.js";
+import { quoted } from "../js/text.js";
 import { percent } from "../percent.ts";
+import { named, type Piece } from "../pieces.ts";
 import { argmaxFinite, type Choice, type ComputedHead, type Layer, matrixNamed } from "./arithmetic.ts";
 import { type Cell, inDigits, type Part } from "./derivation.ts";
 import { planOf, type Snapshot, symbolOf } from "./plan.ts";
@@ -198,39 +199,36 @@ export function equationOf({ layer, chosen, worked, step }: Snapshot): Part[] {
   return step === "concat" ? [...is, ["a", "outputs of all heads"], ["op", ", one after another"]] : [];
 }
 
-/** A piece of a headline, and whose colour it has. */
-export type Piece = readonly [text: string, role?: "query" | "key"];
-
 /** What is seen at a step, in one line. */
 export function headlineOf({ layer, worked, chosen, step }: Snapshot): Piece[] {
-  const query: Piece = [visible(layer.queries[chosen.query] ?? ""), "query"];
-  const who: Piece[] = layer.reads ? [["Writing "], query, [", the query"]] : [query];
+  const query = named("query", layer.queries[chosen.query]);
+  const who: Piece[] = layer.reads ? ["Writing ", query, ", the query"] : [query];
   const best = (name: string) => argmaxFinite(matrixNamed(worked, name).values);
-  const key = (name: string): Piece => [visible(layer.keys[best(name)] ?? ""), "key"];
+  const key = (name: string) => named("key", layer.keys[best(name)]);
   const top = (name: string) => matrixNamed(worked, name).at(0, best(name));
   const open = Array.from(matrixNamed(worked, "allowed").values).filter(Boolean).length;
   const [n, wide] = [layer.keys.length, layer.d_head];
   const told: Record<string, Piece[]> = {
-    x: [[`Each word is a vector of ${layer.d_model} numbers`]],
+    x: [`Each word is a vector of ${layer.d_model} numbers`],
     q: [
-      ...(layer.reads ? ([["The vector that writes "], query] as Piece[]) : [query]),
-      [` becomes a query of ${wide} numbers`],
+      ...(layer.reads ? ["The vector that writes ", query] : [query]),
+      ` becomes a query of ${wide} numbers`,
     ],
-    k: [[`Each of ${counted(n, "word")} gets a key of ${wide} numbers`]],
-    v: [[`Each of ${counted(n, "word")} gets a value of ${wide} numbers`]],
-    scores: [...who, [" scores "], key("scores"), [` highest: ${inDigits(top("scores"))}`]],
+    k: [`Each of ${counted(n, "word")} gets a key of ${wide} numbers`],
+    v: [`Each of ${counted(n, "word")} gets a value of ${wide} numbers`],
+    scores: [...who, " scores ", key("scores"), ` highest: ${inDigits(top("scores"))}`],
     scaled: [
-      [chosen.scale ? `Divided by √${wide}, ` : "Not divided by √d_k, "],
+      chosen.scale ? `Divided by √${wide}, ` : "Not divided by √d_k, ",
       key("scaled"),
-      [` has ${inDigits(top("scaled"))}`],
+      ` has ${inDigits(top("scaled"))}`,
     ],
-    masked: [...who, [` may look at ${open} of ${counted(n, "word")}`]],
-    weights: [...who, [" looks at "], key("weights"), [`: ${percent(top("weights"))}`]],
-    output: [["The value of "], key("weights"), [` makes ${percent(top("weights"))} of the output`]],
-    concat: [[`${counted(layer.heads, "head")} × ${wide} numbers, side by side`]],
-    result: [[`W_O mixes ${counted(layer.heads, "head")} into ${layer.d_out} numbers`]],
+    masked: [...who, ` may look at ${open} of ${counted(n, "word")}`],
+    weights: [...who, " looks at ", key("weights"), `: ${percent(top("weights"))}`],
+    output: ["The value of ", key("weights"), ` makes ${percent(top("weights"))} of the output`],
+    concat: [`${counted(layer.heads, "head")} × ${wide} numbers, side by side`],
+    result: [`W_O mixes ${counted(layer.heads, "head")} into ${layer.d_out} numbers`],
   };
   return worked.sum === 0 && ["scaled", "weights", "output"].includes(step)
-    ? [...who, [" may look at no word"]]
+    ? [...who, " may look at no word"]
     : (told[step] ?? []);
 }
