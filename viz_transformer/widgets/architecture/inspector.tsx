@@ -2,6 +2,7 @@
 
 import { Bars } from "../base/bars.tsx";
 import { Doors } from "../base/doors.tsx";
+import type { Theme } from "../base/js/colour.js";
 import { safeHref } from "../base/js/prose.js";
 import { formatNumber, marksExplained, visible } from "../base/js/text.js";
 import { capital, placeOf } from "./sentences.ts";
@@ -18,6 +19,7 @@ export interface Part {
 }
 
 interface InspectorProps {
+  theme: Theme;
   reply: Reply;
   boxes: readonly Box[];
   box: Box;
@@ -88,7 +90,7 @@ function Formula({ text }: { text: string }) {
 }
 
 /** The numbers of a box for the chosen word. */
-function Numbers({ reply, box, n, row, head, sizes, onHead }: InspectorProps) {
+function Numbers({ theme, reply, box, n, row, head, sizes, onHead }: InspectorProps) {
   const tokens = tokensOf(reply, box.stack);
   const word = visible(tokens[row] ?? "");
   if (n === 0) return <p class="vt-caption">No word has come here yet.</p>;
@@ -106,7 +108,7 @@ function Numbers({ reply, box, n, row, head, sizes, onHead }: InspectorProps) {
     return (
       <>
         <p class="vt-caption">{`The likeliest words ${box.stack === "encoder" ? "in place of" : "after"} “${word}”`}</p>
-        <Bars label="likeliest words" kind="probability" bars={reply.likeliest?.[row] ?? []} />
+        <Bars theme={theme} label="likeliest words" kind="probability" bars={reply.likeliest?.[row] ?? []} />
       </>
     );
   if (!isAttention(box)) {
@@ -124,7 +126,12 @@ function Numbers({ reply, box, n, row, head, sizes, onHead }: InspectorProps) {
   return (
     <>
       <p class="vt-caption">{`What “${word}” looks at: ${head === null ? `mean of ${sizes.n_heads} heads` : `head ${head}`}`}</p>
-      <Bars label="weights" kind="weight" bars={keys.map((key, at) => [key, weights[at] ?? 0] as const)} />
+      <Bars
+        theme={theme}
+        label="weights"
+        kind="weight"
+        bars={keys.map((key, at) => [key, weights[at] ?? 0] as const)}
+      />
       <p class="vt-of-heads">
         {heads.map((at) => (
           <button

@@ -138,6 +138,7 @@ function Whole({ now, trail, edit }: RoomProps) {
         part && (
           <Inspector
             {...now}
+            theme={frame.theme}
             boxes={traits.boxes}
             part={part}
             n={now.rows.get(box.key) ?? 0}

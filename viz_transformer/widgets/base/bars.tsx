@@ -1,7 +1,9 @@
 // Bars in the inspector: a name, a bar as long as its share, and the share in percent.
 
+import type { Theme } from "./js/colour.js";
 import { markMeaning, visible } from "./js/text.js";
 import { percent } from "./percent.ts";
+import { css, weightRgb } from "./ramps.ts";
 
 /** How a bar looks where its share alone does not say it. */
 export interface BarLook {
@@ -12,6 +14,7 @@ export interface BarLook {
 }
 
 interface BarsProps {
+  theme: Theme;
   label: string;
   /** Names with their shares. */
   bars: readonly (readonly [name: string, share: number, look?: BarLook])[];
@@ -24,8 +27,9 @@ interface BarsProps {
 }
 
 /** A list of bars; where one can be chosen, its name is a button. */
-export function Bars({ label, bars, kind, named, chosen, onChoose }: BarsProps) {
+export function Bars({ theme, label, bars, kind, named, chosen, onChoose }: BarsProps) {
   const role = `vt-of-${named ?? (kind === "weight" ? "key" : "query")}`;
+  const colourOf = (share: number) => (kind === "weight" ? css(weightRgb(share, theme)) : "var(--query)");
   return (
     <ol class="vt-bars" aria-label={label}>
       {bars.map(([name, share, { told, colour, isMasked = false } = {}], index) => (
@@ -44,13 +48,9 @@ export function Bars({ label, bars, kind, named, chosen, onChoose }: BarsProps) 
           ) : (
             <bdi class={`vt-bar-name ${role}`}>{visible(name)}</bdi>
           )}
-          <span class={`vt-bar vt-bar-of-${kind} ${isMasked ? "vt-bar-masked" : ""}`} aria-hidden="true">
+          <span class={`vt-bar ${isMasked ? "vt-bar-masked" : ""}`} aria-hidden="true">
             {share >= 0.005 && (
-              <span
-                style={
-                  colour ? { width: `${100 * share}%`, background: colour } : { width: `${100 * share}%` }
-                }
-              />
+              <span style={{ width: `${100 * share}%`, background: colour ?? colourOf(share) }} />
             )}
           </span>
           <span class="vt-bar-share">{isMasked ? "masked" : (told ?? percent(share))}</span>

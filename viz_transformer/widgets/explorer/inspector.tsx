@@ -2,8 +2,9 @@
 
 import { Bars } from "../base/bars.tsx";
 import { Doors } from "../base/doors.tsx";
-import { colourOf, weightColour } from "../base/js/colour.js";
+import { weightColour } from "../base/js/colour.js";
 import { percent } from "../base/percent.ts";
+import { css } from "../base/ramps.ts";
 import { formatWeight, isUnchanged, visible } from "../base/js/text.js";
 import { pinOfKind } from "./choose.ts";
 import type { DisplayedHead } from "./displayed_head.js";
@@ -60,6 +61,7 @@ function Weights({ room, snapshot, read }: { room: Room; snapshot: Snapshot; rea
   const most = Math.max(...listed.map(({ query, key }) => Math.abs(weights![query * cols + key]))) || 1;
   return (
     <Bars
+      theme={theme}
       label="weights"
       kind="weight"
       named={byKey ? "query" : "key"}
@@ -67,7 +69,7 @@ function Weights({ room, snapshot, read }: { room: Room; snapshot: Snapshot; rea
         const weight = weights![query * cols + key];
         const look = {
           told: numberOf(shown, weight),
-          colour: `rgb(${limit === null ? colourOf(weight, theme.stops) : weightColour(weight, limit, theme)})`,
+          ...(limit === null ? {} : { colour: css(weightColour(weight, limit, theme)) }),
           isMasked: Boolean(masked?.[query * cols + key]),
         };
         const share = Math.min(1, limit === null ? weight : Math.abs(weight) / most);

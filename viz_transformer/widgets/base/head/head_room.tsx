@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Bars } from "../bars.tsx";
 import { Doors } from "../doors.tsx";
+import type { Theme } from "../js/colour.js";
 import { Chips } from "../sentence.tsx";
 import { Pieces, Stage } from "../stage.tsx";
 import type { Frame } from "../stage_view.tsx";
@@ -54,7 +55,7 @@ export function HeadRoom(props: HeadRoomProps) {
           <Switches {...props} />
         </>
       }
-      inspector={<Readout snapshot={snapshot} onKey={(key) => onChange({ key })} />}
+      inspector={<Readout theme={frame.theme} snapshot={snapshot} onKey={(key) => onChange({ key })} />}
       timeline={
         <Timeline
           label="Steps"
@@ -208,7 +209,13 @@ function Work({ frame, snapshot, textSize, onPoint, onChoose }: WorkProps) {
 }
 
 /** The query's weights; and of one number what it is, its sum with the terms, and the line of code. */
-function Readout({ snapshot, onKey }: { snapshot: Snapshot; onKey: (key: number) => void }) {
+interface ReadoutProps {
+  theme: Theme;
+  snapshot: Snapshot;
+  onKey: (key: number) => void;
+}
+
+function Readout({ theme, snapshot, onKey }: ReadoutProps) {
   const { layer, worked, chosen, cell } = snapshot;
   const [whole, setWhole] = useState<string | null>(null);
   const name = cellInCode(layer, chosen, cell);
@@ -221,6 +228,7 @@ function Readout({ snapshot, onKey }: { snapshot: Snapshot; onKey: (key: number)
   return (
     <>
       <Bars
+        theme={theme}
         label="weights of the query"
         kind="weight"
         bars={layer.keys.map((key, at) => [key, weights[at] ?? 0] as const)}
