@@ -28,6 +28,7 @@ def ask_translation(lab: Locator, translator: Translator) -> None:
     trace, explorer = translator.trace(SENTENCE), Explorer(lab)
     shown = re.fullmatch(r"(\w+).* · layer (\d) · head (\d)", explorer.title.inner_text())
     kind, layer, head = shown[1].lower(), int(shown[2]), int(shown[3])
+    lab.get_by_role("button", name="Matrix", exact=True).click()
     explorer.matrix.focus()
     explorer.matrix.press("Escape")  # a lesson may have pinned a row
     explorer.matrix.press("ArrowDown")  # from nothing to the first cell

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.on_screen import type_text
 from tests.support.source_code import ROOT
 from tests.support.ui_jupyterlab import errors_of
 from tests.support.ui_windows import LAPTOP, PHONE, keep_picture
@@ -75,8 +76,7 @@ def test_the_views_of_the_gallery_are_alive_and_take_the_pages_colours(
     lab = page.frame_locator(frame)
     # A field that is written into before the view is drawn gets the view's own sentence back.
     expect(lab.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
-    lab.get_by_role("textbox").first.fill("the dog sleeps")
-    lab.get_by_role("button", name="Translate").click()
+    type_text(lab.locator("body"), "the dog sleeps")
     expect(lab.locator("body")).to_contain_text("el perro duerme")
     for scheme in ("dark", "light"):
         page.locator(f"label[title='Switch to the {scheme} page']").click()

@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.on_screen import type_text
 from tests.support.ui_explorer import Explorer, places
 from tests.support.ui_hosts import host_environment, marimo, voila
 from tests.support.ui_jupyterlab import TIMEOUT_S, LabServer
@@ -149,9 +150,7 @@ def test_marimo_shows_a_view_inside_a_view(new_page: Callable[..., Page], marimo
         inner.locator("canvas").first.wait_for()
         expect(inner).to_have_css("background-color", MARIMOS_DARK)
 
-    field = lab.get_by_role("textbox")
-    field.fill("the dogs sleep")
-    field.press("Enter")
+    type_text(lab, "the dogs sleep")
     expect(lab.locator(".vt-translated")).to_have_text("los perros duermen")
     tour.get_by_role("button", name="Next ▶").click()
     expect(Explorer(tour).title).to_contain_text("layer 1")

@@ -27,6 +27,7 @@ import { WallInspector } from "./wall_inspector.tsx";
 import { wallPicture } from "./wall_picture.ts";
 
 const MOST_STEPS = 24; // of the timeline
+const LEAST = 40; // pixels of a picture
 const LETTERS = 16; // of a word on it
 const FLAT = 4; // layers that can be told apart in a strip
 const EASY = 16; // words along a side: of more, the matrix can be enlarged
@@ -59,7 +60,9 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
     room.measure(zones);
     const nav = zones.querySelector<HTMLElement>(".vt-heads");
     if (nav) heads.current?.draw(snapshot, insideOf(nav));
-    stage.current?.draw(snapshot, insideOf(place.current!));
+    const box = insideOf(place.current!);
+    // While a window is made narrow, the zones may not have followed yet, and leave no room.
+    if (Math.min(box.width, box.height) > LEAST) stage.current?.draw(snapshot, box);
   });
   useFocusThatFollows(place, mode);
   const isWall = mode === "wall";
