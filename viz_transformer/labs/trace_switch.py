@@ -89,7 +89,7 @@ def _check_difference(traces: Mapping[str, ForwardTrace]) -> None:
     """Raise a UserError unless these are two traces of one shape, and the button's label is free."""
     if len(traces) != 2 or _DIFFERENCE in traces:
         raise UserError(
-            f"difference=True is for two traces, and adds a button {_DIFFERENCE!r}; got {list(traces)}"
+            f"difference=True takes two traces, neither of them labelled {_DIFFERENCE!r}; got {list(traces)}"
         )
     one, other = traces.values()
     if match_traces(one, other)[0] is not one:

@@ -364,6 +364,16 @@ function useEscape(node: { current: HTMLElement | null }, now: Now) {
   newest.current = now;
   useEffect(() => {
     const root = node.current?.closest<HTMLElement>(".vt-root");
+    if (!root) return;
+    const was = root.dataset.depth;
+    root.dataset.depth = now.depth;
+    // What was pressed has gone with the depth that it stood in; the keys stay with the view.
+    if (!was || was === now.depth || document.activeElement !== document.body) return;
+    root.tabIndex = -1;
+    root.focus({ preventScroll: true });
+  }, [node, now.depth]);
+  useEffect(() => {
+    const root = node.current?.closest<HTMLElement>(".vt-root");
     if (root?.dataset.cameBack) node.current?.focus(); // the picture that had the focus has gone
     delete root?.dataset.cameBack;
     const back = (event: KeyboardEvent) => {

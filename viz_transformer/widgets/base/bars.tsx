@@ -1,9 +1,11 @@
 // Bars in the inspector: a name, a bar as long as its share, and the share in percent.
 
 import type { Theme } from "./js/colour.js";
-import { markMeaning, visible } from "./js/text.js";
+import { markMeaning, shortened, visible } from "./js/text.js";
 import { percent } from "./percent.ts";
 import { css, weightRgb } from "./ramps.ts";
+
+const LETTERS = 24; // of a name
 
 /** How a bar looks where its share alone does not say it. */
 export interface BarLook {
@@ -43,10 +45,10 @@ export function Bars({ theme, label, bars, kind, named, chosen, onChoose }: Bars
               data-lm-suppress-shortcuts="true"
               onClick={() => onChoose(index)}
             >
-              <bdi>{visible(name)}</bdi>
+              <bdi>{shortened(name, LETTERS)}</bdi>
             </button>
           ) : (
-            <bdi class={`vt-bar-name ${role}`}>{visible(name)}</bdi>
+            <bdi class={`vt-bar-name ${role}`}>{shortened(name, LETTERS)}</bdi>
           )}
           <span class={`vt-bar ${isMasked ? "vt-bar-masked" : ""}`} aria-hidden="true">
             {share >= 0.005 && (

@@ -2,7 +2,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { markMeaning, visible } from "./js/text.js";
+import { markMeaning, shortened, visible } from "./js/text.js";
+
+const LETTERS = 40; // of a sentence in another
 
 interface ChipsProps {
   label: string;
@@ -95,7 +97,7 @@ export function EditorField({ editor }: { editor: Editor }) {
         problem && (
           <>
             {/[.!?]$/.test(problem.text) ? problem.text : `${problem.text}.`} The picture still shows{" "}
-            <i>{shown}</i>.
+            <i>{shortened(shown, LETTERS)}</i>.
           </>
         )
       }
@@ -122,6 +124,7 @@ export function SentenceField(props: FieldProps) {
   const { label = "Sentence", text, problem, suggestions = [], onRead, onInput } = props;
   const [open, setOpen] = useState(false);
   const field = useRef<HTMLInputElement>(null);
+  const pencil = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (open) field.current?.select();
   }, [open]);
@@ -137,6 +140,7 @@ export function SentenceField(props: FieldProps) {
   return (
     <>
       <button
+        ref={pencil}
         type="button"
         class="vt-pencil"
         aria-label="Another sentence"
@@ -161,20 +165,22 @@ export function SentenceField(props: FieldProps) {
           defaultValue={text}
           onInput={onInput}
           onKeyDown={(event) => {
-            if (event.key === "Escape") setOpen(false);
-            else if (event.key === "Enter" && !event.isComposing) onRead(event.currentTarget.value);
+            if (event.key === "Escape") {
+              setOpen(false);
+              pencil.current?.focus();
+            } else if (event.key === "Enter" && !event.isComposing) onRead(event.currentTarget.value);
             else return event.stopPropagation();
             event.preventDefault();
             event.stopPropagation();
           }}
         />
       )}
-      {problem && (
+      {open && problem && (
         <p class="vt-problem" role="alert">
           {problem}
         </p>
       )}
-      {suggestions.map(([said, typed]) => (
+      {(open ? suggestions : []).map(([said, typed]) => (
         <button type="button" class="vt-suggested" key={said} onClick={() => type(typed)}>
           {said}
         </button>

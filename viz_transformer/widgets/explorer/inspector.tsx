@@ -5,7 +5,7 @@ import { Doors } from "../base/doors.tsx";
 import { weightColour } from "../base/js/colour.js";
 import { percent } from "../base/percent.ts";
 import { css } from "../base/ramps.ts";
-import { formatWeight, isUnchanged, visible } from "../base/js/text.js";
+import { formatWeight, isUnchanged, shortened } from "../base/js/text.js";
 import { pinOfKind } from "./choose.ts";
 import type { DisplayedHead } from "./displayed_head.js";
 import { linkedSentence } from "./linked_columns.js";
@@ -17,6 +17,7 @@ import type { Snapshot } from "./snapshot.js";
 
 const MOST_BARS = 8;
 const MOST_TERMS = 3; // of the weighted sum
+const LETTERS = 24; // of a word
 
 export function Inspector({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
   const { lit, pictureOf, sections, chosen, state, options, problem } = snapshot;
@@ -35,7 +36,9 @@ export function Inspector({ room, snapshot }: { room: Room; snapshot: Snapshot }
         <p class="vt-sum">{sumOf(snapshot, read)}</p>
         {read.detail && <p class="vt-code vt-detail">{read.detail}</p>}
       </div>
-      <p class="vt-label">{headInWords(entry, head)}</p>
+      {(state.hoveredHead || shown.aggregate === "head") && (
+        <p class="vt-label">{headInWords(entry, head)}</p>
+      )}
       <p class="vt-notes">
         {notes(snapshot.shown, { ...options, lines: room.lines, patches: snapshot.patches }).join(" ")}
       </p>
@@ -97,9 +100,9 @@ function Pair({ shown, read }: { shown: DisplayedHead; read: Readout }) {
   const place = pair.masked ? ", masked" : `, rank ${pair.rank} of ${pair.of}`;
   return (
     <p class="vt-pair">
-      <bdi>{visible(shown.queries[pair.query])}</bdi>
+      <bdi>{shortened(shown.queries[pair.query], LETTERS)}</bdi>
       {" to "}
-      <bdi>{visible(shown.keys[pair.key])}</bdi>
+      <bdi>{shortened(shown.keys[pair.key], LETTERS)}</bdi>
       {": "}
       <b>{formatWeight(pair.weight, shown.limit, shown.entry.least)}</b>
       {place}
@@ -119,7 +122,7 @@ function Equation({ shown, read, isRow }: { shown: DisplayedHead; read: Readout;
           {i > 0 && " + "}
           <b>{weight.toFixed(2)}</b>
           {" v("}
-          <bdi class="vt-of-key">{visible(shown.keys[key])}</bdi>)
+          <bdi class="vt-of-key">{shortened(shown.keys[key], LETTERS)}</bdi>)
         </span>
       ))}
       {terms.length < shown.cols && " + …"}
