@@ -117,6 +117,17 @@ def test_keys_choose_a_cell_and_announce_it(opened: Opened) -> None:
     expect(matrix).to_have_attribute("aria-activedescendant", cell.get_attribute("id"))
 
 
+def test_help_and_options_open_below_their_buttons(opened: Opened) -> None:
+    root = opened(explore(make_trace()))
+    for name, part in (("What am I looking at?", ".vt-help:popover-open"), ("Options", ".vt-options")):
+        button = root.get_by_role("button", name=name)
+        button.click()
+        box, of_button = root.locator(part).bounding_box(), button.bounding_box()
+        assert box["y"] >= of_button["y"] + of_button["height"] - 1
+        assert box["x"] + box["width"] == pytest.approx(root.bounding_box()["width"], abs=60)
+        press_keys(root, "Escape")
+
+
 def test_thirty_fast_keys_end_on_the_last(opened: Opened) -> None:
     trace = long_trace(40)
     root = opened(explore(trace, query=0, key=0))

@@ -147,7 +147,7 @@ class ColumnsPicture implements Picture {
   /** Bring what has just been pinned into view. */
   #reveal({ placesFor, pinned }: Snapshot, layout: Layout): void {
     const places = placesFor(pinned);
-    const now = JSON.stringify(places);
+    const now = JSON.stringify([places, layout.shown]);
     if (now === this.#lastPinned) return;
     this.#lastPinned = now;
     const { scale } = this.#room.theme;

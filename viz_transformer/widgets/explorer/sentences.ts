@@ -90,7 +90,7 @@ function wallInWords(sections: Snapshot["sections"]): string {
 
 /** The line below: where, in the linked columns, the word that is read has looked itself. */
 export function lineBelow(snapshot: Snapshot): Piece[] {
-  const { mode, lit, pictureOf, chosenOf, entries, active } = snapshot;
+  const { mode, lit, pictureOf, chosenOf, entries } = snapshot;
   const shown = mode === "wall" ? null : pictureOf(lit.kind);
   const [key] = shown?.weights && lit.query !== null ? wordsRead(shown, lit, 1).keys : [];
   if (mode === "linked" && lit.kind === "cross" && key !== undefined && entries.has("encoder")) {
@@ -105,7 +105,7 @@ export function lineBelow(snapshot: Snapshot): Piece[] {
     return [`In encoder head ${own}, `, ...words, `: ${weight}`];
   }
   if (mode === "wall") return ["Click a head to see it large."];
-  return active.query === null && active.key === null ? ["Point at a word; click to keep it."] : [];
+  return ["Point at a word; click to keep it."]; // always: what is below must not move under the pointer
 }
 
 /** What the picture shows, as a heading. */
