@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -126,6 +127,29 @@ def test_help_and_options_open_below_their_buttons(opened: Opened) -> None:
         assert box["y"] >= of_button["y"] + of_button["height"] - 1
         assert box["x"] + box["width"] == pytest.approx(root.bounding_box()["width"], abs=60)
         press_keys(root, "Escape")
+
+
+def test_what_is_shown_is_saved_as_png_svg_and_csv(opened: Opened, tmp_path: Path) -> None:
+    trace = make_trace()
+    root = opened(explore(trace, picture="matrix"))
+    saved = {}
+    for name in ("PNG", "SVG", "CSV"):
+        press(root, "Options")
+        with root.page.expect_download() as download:
+            root.get_by_role("button", name=f"Save as {name}").click()
+        press_keys(root, "Escape")
+        download.value.save_as(tmp_path / name)
+        saved[name] = (tmp_path / name).read_bytes()
+    weights = trace.cross_attention[0, 0]
+    assert saved["PNG"].startswith(b"\x89PNG")
+    texts = [
+        each.text for each in ElementTree.fromstring(saved["SVG"]).iter("{http://www.w3.org/2000/svg}text")
+    ]
+    assert [f"{each:.2f}" for each in weights.flat] == [each for each in texts if each[:2] in ("0.", "1.")]
+    assert {*trace.source_tokens} <= {*texts}
+    header, *rows = saved["CSV"].decode().splitlines()
+    assert header == ",".join(f'"{each}"' for each in ("", *trace.source_tokens))
+    assert [float(each) for each in rows[1].split(",")[1:]] == pytest.approx(weights[1], rel=1e-3)
 
 
 def test_thirty_fast_keys_end_on_the_last(opened: Opened) -> None:

@@ -7,7 +7,7 @@ import { COLOUR_SCALES } from "./colour_scale.ts";
 import type { Room } from "./room.ts";
 import { PAIRS } from "./sentence_pair.js";
 import type { Snapshot } from "./snapshot.js";
-import { savePicture, saveTable } from "./saving.ts";
+import { saveDrawing, savePicture, saveTable } from "./saving.ts";
 
 const AGGREGATES: [string, string][] = [
   ["head", "one head"],
@@ -126,6 +126,9 @@ function Saves({ room, snapshot }: Parts) {
     <p class="vt-saves">
       <button type="button" class="vt-button" onClick={() => savePicture(room)}>
         Save as PNG
+      </button>
+      <button type="button" class="vt-button" onClick={() => saveDrawing(room)}>
+        Save as SVG
       </button>
       <button type="button" class="vt-button" onClick={() => saveTable(snapshot)}>
         Save as CSV

@@ -61,6 +61,8 @@ export class Room {
   /** The lines between the columns, as they were drawn last. */
   lines: ({ count: number; all: number } | null)[] = [];
   frame: Frame<Traits>;
+  /** Draws the picture on the stage once more. */
+  draw = () => {};
   /** Where the picture is on the page. */
   place: HTMLElement | null = null;
   #page: Theme | null = null;

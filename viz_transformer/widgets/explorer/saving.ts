@@ -1,7 +1,8 @@
-// Files of what is shown: the picture as PNG, the weights as CSV.
+// Files of what is shown: the picture as PNG or SVG, the weights as CSV.
 
 import type { Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.js";
+import { SvgPaper } from "./svg_paper.ts";
 
 /** Offer a file to the viewer, as the browser does with downloads. */
 function offer(name: string, blob: Blob): void {
@@ -23,6 +24,25 @@ export function savePicture({ theme, place }: Room): void {
   context.fillRect(0, 0, sheet.width, sheet.height);
   context.drawImage(canvas, 0, 0);
   sheet.toBlob((blob) => blob && offer("attention.png", blob));
+}
+
+/** Save the picture on the stage as it draws itself on another paper. */
+export function saveDrawing(room: Room): void {
+  const canvas = room.place?.querySelector("canvas");
+  if (!canvas) return;
+  const measuring = document.createElement("canvas").getContext("2d")!;
+  const paper = new SvgPaper(canvas, (text, font) => {
+    measuring.font = font;
+    return measuring.measureText(text).width;
+  });
+  Object.defineProperty(canvas, "getContext", { value: () => paper, configurable: true });
+  room.memo.clear(); // all is drawn
+  room.draw();
+  Reflect.deleteProperty(canvas, "getContext");
+  room.memo.clear();
+  room.frame.redraw();
+  const svg = paper.svg(room.theme.roles.paper || "white");
+  offer("attention.svg", new Blob([svg], { type: "image/svg+xml" }));
 }
 
 /** The weights as lines of CSV: a query, its keys in order. */

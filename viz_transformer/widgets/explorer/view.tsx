@@ -62,7 +62,10 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
     if (nav) heads.current?.draw(snapshot, insideOf(nav));
     const box = insideOf(place.current!);
     // While a window is made narrow, the zones may not have followed yet, and leave no room.
-    if (Math.min(box.width, box.height) > LEAST) stage.current?.draw(snapshot, box);
+    room.draw = () => {
+      if (Math.min(box.width, box.height) > LEAST) stage.current?.draw(snapshot, box);
+    };
+    room.draw();
   });
   useFocusThatFollows(place, mode);
   const isWall = mode === "wall";
