@@ -152,6 +152,16 @@ def test_what_is_shown_is_saved_as_png_svg_and_csv(opened: Opened, tmp_path: Pat
     assert [float(each) for each in rows[1].split(",")[1:]] == pytest.approx(weights[1], rel=1e-3)
 
 
+def test_a_presenters_keys_go_from_word_to_word(opened: Opened) -> None:
+    root = opened(explore(make_trace(), query=0))
+    root.get_by_role("button", name="Present").click()
+    expect(root.page.locator(":fullscreen")).to_have_count(1)
+    press_keys(root, "ArrowRight")
+    expect(root.locator(".vt-headline")).to_contain_text("Writing gato")
+    root.get_by_role("button", name="Present").click()
+    expect(root.page.locator(":fullscreen")).to_have_count(0)
+
+
 def test_thirty_fast_keys_end_on_the_last(opened: Opened) -> None:
     trace = long_trace(40)
     root = opened(explore(trace, query=0, key=0))

@@ -136,8 +136,9 @@ function Menu({ about, options, textSize, setTextSize, present }: StageProps & {
 
 /** Show the view on the whole screen, or in the page again. */
 function present(zones: HTMLElement | null): void {
-  if (document.fullscreenElement) document.exitFullscreen();
-  else zones?.requestFullscreen?.().catch(() => {}); // a host may forbid it
+  if (document.fullscreenElement) return void document.exitFullscreen();
+  zones?.requestFullscreen?.().catch(() => {}); // a host may forbid it
+  zones?.querySelector<HTMLElement>(".vt-track")?.focus(); // a presenter's keys go from step to step
 }
 
 /** A sentence whose words have the colours of their roles. */
