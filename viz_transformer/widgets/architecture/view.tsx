@@ -265,7 +265,7 @@ function choiceOf({ frame, box, rows, depth }: Now, stack: Stack, row: number): 
 
 /** The picture in its room. */
 function Flow({ now, told }: { now: Now; told: string }) {
-  const { frame, reply, box, depth, head, step, steps, row, go } = now;
+  const { frame, reply, box, depth, head, steps, row, go } = now;
   const { traits, set, theme } = frame;
   const { box: node, room } = useRoom();
   const unit = Math.min(26, Math.max(16, frame.width / 80)) * traits.text_size;
@@ -282,20 +282,22 @@ function Flow({ now, told }: { now: Now; told: string }) {
   const motion = useMotion(lanes, now);
   const last = steps.length - 1;
   const n = now.rows.get(box.key) ?? 1;
+  // Keys may come faster than frames: the step is that of now.
+  const goTo = (to: (step: number) => number) =>
+    set((newest) => {
+      const inside = Math.min(last, Math.max(0, to(Math.min(last, newest.step))));
+      return { step: inside, box: steps[inside]?.box ?? box.key, row: null };
+    });
   const keys: Record<string, () => void> = {
     ArrowUp: () => set({ row: Math.max(0, row - 1) }),
     ArrowDown: () => set({ row: Math.min(n - 1, row + 1) }),
-    ArrowLeft: () => goTo(step - 1),
-    ArrowRight: () => goTo(step + 1),
-    Home: () => goTo(0),
-    End: () => goTo(last),
+    ArrowLeft: () => goTo((now) => now - 1),
+    ArrowRight: () => goTo((now) => now + 1),
+    Home: () => goTo(() => 0),
+    End: () => goTo(() => last),
     Enter: () => set({ opened: !traits.opened }),
     " ": () => node.current?.closest(".vt-zones")?.querySelector<HTMLElement>(".vt-play-button")?.click(),
   };
-  function goTo(to: number) {
-    const inside = Math.min(last, Math.max(0, to));
-    set({ step: inside, box: steps[inside]?.box ?? box.key, row: null });
-  }
   useEscape(node, now);
   return (
     <div

@@ -3,12 +3,13 @@
 // A zone that a view does not need is absent, never moved.
 
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { nextTextSize } from "./js/text_size.js";
 import type { Piece } from "./pieces.ts";
 
 // Pixels of a view that has its inspector as a sheet from below.
 const [NARROW, NARROW_WITH_TIMELINE] = [900, 1100];
+const SMALLEST = 0.7; // of a headline's size
 
 interface StageProps {
   /** The sentence, as chips. */
@@ -40,6 +41,8 @@ interface StageProps {
 /** The zones of a view. */
 export function Stage(props: StageProps) {
   const zones = useRef<HTMLDivElement>(null);
+  const headline = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => fitLine(headline.current!));
   const [open, setOpen] = useState(false);
   const isNarrow = props.width < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
   return (
@@ -59,7 +62,7 @@ export function Stage(props: StageProps) {
       <div class="vt-stage">
         <div class="vt-told">
           {props.trail && <div class="vt-trail">{props.trail}</div>}
-          <p class="vt-headline" aria-live="polite">
+          <p class="vt-headline" aria-live="polite" ref={headline}>
             {props.headline}
           </p>
           {props.line && <p class="vt-line">{props.line}</p>}
@@ -83,6 +86,16 @@ export function Stage(props: StageProps) {
       {props.timeline && <footer class="vt-timeline">{props.timeline}</footer>}
     </div>
   );
+}
+
+/** Keep a line from becoming two where smaller letters do: what is below must not move under the pointer. */
+function fitLine(node: HTMLElement): void {
+  Object.assign(node.style, { fontSize: "", lineHeight: "", whiteSpace: "nowrap" });
+  const share = node.clientWidth / node.scrollWidth;
+  const { fontSize, lineHeight } = getComputedStyle(node);
+  const isFitted = share < 1 && share >= SMALLEST;
+  const fitted = { fontSize: `${Number.parseFloat(fontSize) * share}px`, lineHeight };
+  Object.assign(node.style, { fontSize: "", lineHeight: "", whiteSpace: "" }, isFitted ? fitted : {});
 }
 
 /** Help, text size, presenting and options, at the header's right end. */

@@ -17,7 +17,7 @@ import type { Snapshot } from "./snapshot.js";
 
 const MOST_BARS = 8;
 const MOST_TERMS = 3; // of the weighted sum
-const LETTERS = 24; // of a word
+const LETTERS = 60; // of a word
 
 export function Inspector({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
   const { lit, pictureOf, sections, chosen, state, options, problem } = snapshot;
