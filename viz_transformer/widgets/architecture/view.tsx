@@ -281,7 +281,6 @@ function Flow({ now, told }: { now: Now; told: string }) {
   const least = room ? layOut({ ...asked, ...room, height: 0 }).height : 0;
   const motion = useMotion(lanes, now);
   const last = steps.length - 1;
-  const n = now.rows.get(box.key) ?? 1;
   // Keys may come faster than frames: the step is that of now.
   const goTo = (to: (step: number) => number) =>
     set((newest) => {
@@ -290,7 +289,7 @@ function Flow({ now, told }: { now: Now; told: string }) {
     });
   const keys: Record<string, () => void> = {
     ArrowUp: () => set({ row: Math.max(0, row - 1) }),
-    ArrowDown: () => set({ row: Math.min(n - 1, row + 1) }),
+    ArrowDown: () => set({ row: Math.min((now.rows.get(box.key) ?? 1) - 1, row + 1) }),
     ArrowLeft: () => goTo((now) => now - 1),
     ArrowRight: () => goTo((now) => now + 1),
     Home: () => goTo(() => 0),
