@@ -19,13 +19,14 @@ test("a drawing keeps its places and colours", () => {
   drawn.fillRect(1, 1, 2.5, 1);
   drawn.restore();
   drawn.globalAlpha = 0.5;
+  drawn.strokeStyle = "blue";
   drawn.strokeRect(0, 0, 1, 1);
   const [head, ground, clip, filled, stroked, end] = drawn.svg("white").split("\n");
   assert.match(head, /width="20" height="10" viewBox="0 0 20 10">$/);
   assert.match(ground, /fill="white"/);
   assert.match(clip, /^<clipPath id="clip1"><path d="M0 0h4v5h-4Z" transform="matrix\(2\.0000 .* 6\.0000\)"/);
   assert.match(filled, /^<g clip-path="url\(#clip1\)"><rect x="1" y="1" width="2\.5" height="1" fill="rgb/);
-  assert.match(stroked, /^<rect .*stroke="#000".* 0\.0000\)" opacity="0\.5">/);
+  assert.match(stroked, /^<rect .*stroke="blue".* 0\.0000\)" opacity="0\.5">/);
   assert.equal(end, "</svg>");
 });
 

@@ -28,8 +28,8 @@ const escaped = (text: string) =>
 const number = (value: number) => String(Math.round(value * 100) / 100);
 
 export class SvgPaper {
-  fillStyle = "#000";
-  strokeStyle = "#000";
+  fillStyle = "black";
+  strokeStyle = "black";
   lineWidth = 1;
   font = "10px sans-serif";
   textAlign: keyof typeof ANCHORS = "left";
@@ -90,7 +90,7 @@ export class SvgPaper {
     return `matrix(${this.matrix.map((value) => value.toFixed(4)).join(" ")})`;
   }
 
-  #add(tag: string, attributes: Record<string, string | number>, inside = "") {
+  #write(tag: string, attributes: Record<string, string | number>, inside = "") {
     const all = { ...attributes, transform: this.#placed, opacity: this.globalAlpha };
     const written = Object.entries(all).map(
       ([name, value]) => `${name}="${typeof value === "number" ? number(value) : escaped(value)}"`,
@@ -130,10 +130,10 @@ export class SvgPaper {
     this.#path += `M${number(x - radius)} ${number(y)}a${r} ${r} 0 1 1 ${twice} 0a${r} ${r} 0 1 1 -${twice} 0Z`;
   }
   fill() {
-    this.#add("path", { d: this.#path, fill: this.fillStyle });
+    this.#write("path", { d: this.#path, fill: this.fillStyle });
   }
   stroke() {
-    this.#add("path", { d: this.#path, ...this.#stroked });
+    this.#write("path", { d: this.#path, ...this.#stroked });
   }
   get #stroked() {
     return { fill: "none", stroke: this.strokeStyle, "stroke-width": this.lineWidth };
@@ -145,10 +145,10 @@ export class SvgPaper {
     this.#parts.push(`<clipPath id="${this.clipped}"${within}>${path}</clipPath>`);
   }
   fillRect(x: number, y: number, width: number, height: number) {
-    this.#add("rect", { x, y, width, height, fill: this.fillStyle });
+    this.#write("rect", { x, y, width, height, fill: this.fillStyle });
   }
   strokeRect(x: number, y: number, width: number, height: number) {
-    this.#add("rect", { x, y, width, height, ...this.#stroked });
+    this.#write("rect", { x, y, width, height, ...this.#stroked });
   }
   measureText(text: string) {
     return { width: this.#measure(text, this.font) };
@@ -156,14 +156,14 @@ export class SvgPaper {
   fillText(text: string, x: number, y: number) {
     const anchor = { "text-anchor": ANCHORS[this.textAlign], "dominant-baseline": LINES[this.textBaseline] };
     const style = `font: ${this.font}; white-space: pre`;
-    this.#add("text", { x, y, style, fill: this.fillStyle, ...anchor }, escaped(text));
+    this.#write("text", { x, y, style, fill: this.fillStyle, ...anchor }, escaped(text));
   }
   /** With five arguments the whole of another canvas, with nine a part of it. */
   drawImage(image: HTMLCanvasElement, ...box: number[]) {
     const [x, y, width, height] = box.slice(-4) as [number, number, number, number];
     const part = box.length > 4 ? cut(image, box.slice(0, 4) as [number, number, number, number]) : image;
     const style = this.imageSmoothingEnabled ? "" : "image-rendering: pixelated";
-    this.#add("image", { x, y, width, height, href: part.toDataURL(), preserveAspectRatio: "none", style });
+    this.#write("image", { x, y, width, height, href: part.toDataURL(), preserveAspectRatio: "none", style });
   }
 }
 
