@@ -53,6 +53,7 @@ export const capital = (name: string) => name.slice(0, 1).toUpperCase() + name.s
 /** What happens at a step, in words. */
 export function narration(told: Told, steps: readonly Step[], step: number): string {
   const { reply, boxes } = told;
+  if (told.depth !== "model") return `${capital(placeOf(told.box))}, ${told.partName(told.box)}.`;
   const { box: key, word } = steps[step] ?? { box: "", word: null };
   const box = boxes.find((each) => each.key === key);
   if (!box) return "";

@@ -179,7 +179,9 @@ class ColumnsPicture implements Picture {
     const others = focus ? pathsIn(snapshot, moved, layout, this.#top, null, room) : paths;
     this.#arcs = [...arcsOf(paths, moved), ...(focus ? arcsOf(others, moved) : [])];
     const flow = this.#flow;
-    const parts = { snapshot, links: moved, paths, others, focus, places, flow };
+    const isMoving = moved.some((link, at) => link.shown !== links[at].shown);
+    const told = isMoving && focus ? pathsIn(snapshot, links, layout, this.#top, focus, room, "told") : paths;
+    const parts = { snapshot, links: moved, paths, told, others, focus, places, flow };
     drawColumns(context, layout, this.#top, parts, room);
     if (flow.isMoving()) room.frame.redraw();
     room.lines = focus ? [] : paths.lines;
@@ -199,6 +201,7 @@ function pathsIn(
   top: number,
   focus: Place | null,
   { memo }: Room,
+  slot = focus ? "paths" : "lines",
 ): Paths {
   const inView =
     links.some((link) => isMany(link.shown)) && !focus
@@ -206,7 +209,7 @@ function pathsIn(
       : undefined;
   const shownNames = links.map((link) => link.shown.name).join();
   const at = [shownNames, focus?.column, focus?.index, options.threshold, inView?.join()];
-  return memo(focus ? "paths" : "lines", at, () =>
+  return memo(slot, at, () =>
     pathsOf(
       links,
       names.map((each) => each.length),
@@ -231,6 +234,8 @@ interface Drawn {
   snapshot: Snapshot;
   links: { shown: DisplayedHead; flip: boolean }[];
   paths: Paths;
+  /** The paths of the numbers, which do not move. */
+  told: Paths;
   others: Paths;
   focus: Place | null;
   places: Place[];
@@ -320,7 +325,7 @@ function drawColumn(
   drawn: Drawn,
   room: Room,
 ) {
-  const { snapshot, links, paths, focus, places } = drawn;
+  const { snapshot, links, paths, told, focus, places } = drawn;
   const { names, placesFor, pinned, found, shown, linked } = snapshot;
   const { theme } = room;
   const { roles } = theme;
@@ -347,8 +352,8 @@ function drawColumn(
     const [x, y, middle] = [xs[at], (index + 0.5) * pitch - box / 2, (index + 0.5) * pitch];
     const isPinned = hasPlace(pins, at, index);
     const weight = reach?.[index] ?? 0;
-    const digits = numberIn(weight, limit, own?.entry.least);
-    const rgb = digits ? weightColour(weight, limit, theme) : null;
+    const digits = numberIn((reach && told.reach[at]?.[index]) ?? 0, limit, own?.entry.least);
+    const rgb = isSeen(weight, limit) ? weightColour(weight, limit, theme) : null;
     context.fillStyle = rgb ? `rgb(${rgb})` : roles.raised;
     roundedBox(context, x + 1, y, widths[at] - 2, box);
     context.fill();
@@ -394,9 +399,12 @@ function wordSize(
   return sizes.find((size) => fit(size, beside)) ?? (pitch >= 24 && fit(USUAL, 0) ? USUAL : SMALL);
 }
 
-/** How strongly a path reaches a word, as its box says it; nothing where it hardly does. */
+/** Whether a path reaches a word more than hardly. */
+const isSeen = (weight: number, limit: number | null) => Math.abs(weight) >= 0.005 * (limit ?? 1);
+
+/** How strongly a path reaches a word, as its box says it. */
 function numberIn(weight: number, limit: number | null, least?: number): string {
-  if (Math.abs(weight) < 0.005 * (limit ?? 1)) return "";
+  if (!isSeen(weight, limit)) return "";
   if (limit === null) return percent(Math.min(1, weight));
   return isUnchanged(weight, limit) ? "" : formatWeight(weight, limit, least);
 }
