@@ -30,6 +30,7 @@ def numbers(cells: Locator) -> list[float]:
 def type_text(root: Locator, text: str) -> None:
     """Write into the first field of a view, which a pencil may show, and press Enter."""
     pencil = root.get_by_role("button", name="Another sentence")
+    pencil.or_(root.get_by_role("textbox")).first.wait_for()  # the view may not be drawn yet
     if pencil.count() and pencil.get_attribute("aria-expanded") == "false":
         pencil.click()
     field = root.get_by_role("textbox").first
