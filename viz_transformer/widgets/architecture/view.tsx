@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Choice, fitChoice, type SentLayer, unpackSteps } from "../base/head/arithmetic.ts";
 import { HeadRoom } from "../base/head/head_room.tsx";
 import { visible } from "../base/js/text.js";
+import { Range } from "../base/range.tsx";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
@@ -179,19 +180,15 @@ function Whole({ now, trail, edit }: RoomProps) {
 
 function Pace({ frame: { traits, set } }: { frame: Frame<Traits> }) {
   return (
-    <label>
-      pace of playing{" "}
-      <input
-        type="range"
-        min={0.5}
-        max={8}
-        step={0.5}
-        value={traits.pace}
-        aria-valuetext={traits.pace.toFixed(1)}
-        data-lm-suppress-shortcuts="true"
-        onInput={(event) => set({ pace: Number(event.currentTarget.value) })}
-      />
-    </label>
+    <Range
+      label="pace of playing"
+      min={0.5}
+      max={8}
+      step={0.5}
+      value={traits.pace}
+      told={traits.pace.toFixed(1)}
+      onInput={(pace) => set({ pace })}
+    />
   );
 }
 

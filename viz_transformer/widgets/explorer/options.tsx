@@ -2,6 +2,7 @@
 
 import { ownNumbers } from "../base/js/head_grid.js";
 import { PARTS_OF_SCORES } from "./attends_by.js";
+import { Range } from "../base/range.tsx";
 import { Finder } from "./chips.tsx";
 import { COLOUR_SCALES } from "./colour_scale.ts";
 import type { Room } from "./room.ts";
@@ -43,19 +44,15 @@ export function Options({ room, snapshot }: Parts) {
           onChoose={(colour_scale) => room.set({ colour_scale })}
         />
       )}
-      <label class="vt-choice">
-        Draw from weight
-        <input
-          type="range"
-          min={0}
-          max={1}
-          step={0.01}
-          value={options.threshold}
-          data-lm-suppress-shortcuts="true"
-          onInput={(event) => room.set({ threshold: Number(event.currentTarget.value) })}
-        />
-        <output>{options.threshold.toFixed(2)}</output>
-      </label>
+      <Range
+        label="Draw from weight"
+        min={0}
+        max={1}
+        step={0.01}
+        value={options.threshold}
+        told={options.threshold.toFixed(2)}
+        onInput={(threshold) => room.set({ threshold })}
+      />
       {special && (
         <Check
           label="Hide special tokens"

@@ -36,10 +36,13 @@ export function saveDrawing(room: Room): void {
     return measuring.measureText(text).width;
   });
   Object.defineProperty(canvas, "getContext", { value: () => paper, configurable: true });
-  room.memo.clear(); // all is drawn
-  room.draw();
-  Reflect.deleteProperty(canvas, "getContext");
-  room.memo.clear();
+  try {
+    room.memo.clear(); // all is drawn
+    room.draw();
+  } finally {
+    Reflect.deleteProperty(canvas, "getContext");
+    room.memo.clear();
+  }
   room.frame.redraw();
   const svg = paper.svg(room.theme.roles.paper || "white");
   offer("attention.svg", new Blob([svg], { type: "image/svg+xml" }));

@@ -27,8 +27,8 @@ import { WallInspector } from "./wall_inspector.tsx";
 import { wallPicture } from "./wall_picture.ts";
 
 const MOST_STEPS = 24; // of the timeline
-const LEAST = 40; // pixels of a picture
 const LETTERS = 16; // of a word on it
+const LEAST = 40; // pixels of a picture
 const FLAT = 4; // layers that can be told apart in a strip
 const EASY = 16; // words along a side: of more, the matrix can be enlarged
 
@@ -164,13 +164,9 @@ function Controls({ room, snapshot, picture }: ControlsProps) {
     if (snapshot.options.wall !== Boolean(change.wall)) showWall(room, Boolean(change.wall));
     room.set({ wall: false, linked: false, ...change });
   };
-  const tabs: [Mode, string, Partial<Traits>][] = [
-    ...(snapshot.canShowSentence
-      ? ([["sentence", "Sentence", { picture: "sentence" }]] as [Mode, string, Partial<Traits>][])
-      : []),
-    ...(plan
-      ? ([["linked", "Linked", { linked: true, picture: "matrix" }]] as [Mode, string, Partial<Traits>][])
-      : []),
+  const tabs: [Mode, string, Partial<Traits>, isThere?: boolean][] = [
+    ["sentence", "Sentence", { picture: "sentence" }, snapshot.canShowSentence],
+    ["linked", "Linked", { linked: true, picture: "matrix" }, Boolean(plan)],
     ["matrix", "Matrix", { picture: "matrix" }],
     patches ? ["patches", "Picture", { picture: "lines" }] : ["lines", "Lines", { picture: "lines" }],
     ["wall", "All heads", { wall: true }],
@@ -184,17 +180,20 @@ function Controls({ room, snapshot, picture }: ControlsProps) {
   return (
     <>
       <span class="vt-tabs" role="group" aria-label="Picture">
-        {tabs.map(([each, name, change]) => (
-          <button
-            type="button"
-            key={each}
-            aria-pressed={each === mode}
-            data-lm-suppress-shortcuts="true"
-            onClick={() => each !== mode && go(change)}
-          >
-            {name}
-          </button>
-        ))}
+        {tabs.map(
+          ([each, name, change, isThere = true]) =>
+            isThere && (
+              <button
+                type="button"
+                key={each}
+                aria-pressed={each === mode}
+                data-lm-suppress-shortcuts="true"
+                onClick={() => each !== mode && go(change)}
+              >
+                {name}
+              </button>
+            ),
+        )}
       </span>
       {canZoom && (
         <span class="vt-tabs" role="group" aria-label="Zoom">

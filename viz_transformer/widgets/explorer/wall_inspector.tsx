@@ -2,6 +2,8 @@
 
 import { Doors } from "../base/doors.tsx";
 import { inkOn, labelColour } from "../base/js/colour.js";
+import { formatNumber } from "../base/js/text.js";
+import { Range } from "../base/range.tsx";
 import { HeadOrder, LayerRange } from "./options.tsx";
 import type { Room } from "./room.ts";
 import { coloursInWords, headInWords } from "./sentences.ts";
@@ -49,21 +51,15 @@ function LeastScore({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
   if (values.length < 2) return null;
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return (
-    <label class="vt-choice">
-      {`${order} at least`}
-      <input
-        type="range"
-        min={low}
-        max={high}
-        step={(high - low) / STEPS || 1}
-        value={filter.least ?? low}
-        data-lm-suppress-shortcuts="true"
-        onInput={(event) => {
-          const least = Number(event.currentTarget.value);
-          room.set({ least_score: least <= low ? null : least });
-        }}
-      />
-    </label>
+    <Range
+      label={`${order} at least`}
+      min={low}
+      max={high}
+      step={(high - low) / STEPS || 1}
+      value={filter.least ?? low}
+      told={formatNumber(filter.least ?? low, 2)}
+      onInput={(least) => room.set({ least_score: least <= low ? null : least })}
+    />
   );
 }
 

@@ -6,6 +6,7 @@ import { Knob } from "../base/knob.tsx";
 import { useRef } from "preact/hooks";
 import { tween } from "../base/motion.ts";
 import { percent } from "../base/percent.ts";
+import { Range } from "../base/range.tsx";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { HEAD, type Layout, layOut } from "./lanes.ts";
@@ -41,18 +42,15 @@ function draw(frame: Frame<Traits>) {
         )
       }
       controls={
-        <label class="vt-factor">
-          all scores × {times}
-          <input
-            type="range"
-            min={0}
-            max={TIMES.length - 1}
-            value={TIMES.indexOf(times)}
-            aria-valuetext={String(times)}
-            data-lm-suppress-shortcuts="true"
-            onInput={(event) => set({ times: TIMES[Number(event.currentTarget.value)] ?? 1 })}
-          />
-        </label>
+        <Range
+          label={`all scores × ${times}`}
+          min={0}
+          max={TIMES.length - 1}
+          value={TIMES.indexOf(times)}
+          told={String(times)}
+          isToldInLabel
+          onInput={(at) => set({ times: TIMES[at] ?? 1 })}
+        />
       }
       inspector={<Inspector {...traits} most={most} />}
       about={frame.about}

@@ -5,6 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Bars } from "../bars.tsx";
 import { Doors } from "../doors.tsx";
 import type { Theme } from "../js/colour.js";
+import { Range } from "../range.tsx";
 import { Chips } from "../sentence.tsx";
 import { Pieces, Stage } from "../stage.tsx";
 import type { Frame } from "../stage_view.tsx";
@@ -134,19 +135,15 @@ function Switches({ layer, chosen, onChange }: HeadRoomProps) {
           mask
         </button>
       )}
-      <label>
-        temperature
-        <input
-          type="range"
-          min={0.1}
-          max={5}
-          step={0.1}
-          value={chosen.temperature}
-          data-lm-suppress-shortcuts="true"
-          onInput={(event) => onChange({ temperature: Number(event.currentTarget.value) })}
-        />
-        <output>{chosen.temperature.toFixed(1)}</output>
-      </label>
+      <Range
+        label="temperature"
+        min={0.1}
+        max={5}
+        step={0.1}
+        value={chosen.temperature}
+        told={chosen.temperature.toFixed(1)}
+        onInput={(temperature) => onChange({ temperature })}
+      />
     </span>
   );
 }
