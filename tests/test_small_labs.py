@@ -101,7 +101,7 @@ def test_the_page_of_the_scaling_lab_computes_what_numpy_does() -> None:
     }"""
     powers = [0.0, 0.35, 0.5, 1.0]
     found = answers_in_node(
-        {"readHalves, rowWeights, histogram, variance": "widgets/scaling_lab/spread.js"},
+        {"readHalves, rowWeights, histogram, variance": "widgets/scaling_lab/spread.ts"},
         answer,
         {"bytes": vt.scaling_lab(SCORES).data["scores"], "widths": WIDTHS, "powers": powers},
     )
@@ -203,7 +203,7 @@ def test_a_page_carries_every_training_and_draws_the_rates_of_each(tmp_path: Pat
     assert (tmp_path / "page.html").stat().st_size < 100_000 + lab.export_bytes()
     cases = [(step, 0.02, warmup) for warmup in WARMUPS for step in range(1, 30)]
     rates = "(cases) => cases.map((each) => rateOf(...each))"
-    found = answers_in_node({"rateOf": "widgets/schedule_lab/rates.js"}, rates, cases)
+    found = answers_in_node({"rateOf": "widgets/schedule_lab/rates.ts"}, rates, cases)
     options = {"n_steps": 30, "learning_rate": 0.02, "schedule": "constant"}
     wanted = [learning_rate(step, TrainConfig(warmup_steps=warmup, **options)) for step, _, warmup in cases]
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
@@ -237,9 +237,9 @@ def test_the_page_reads_the_scores_of_every_place(tmp_path: Path) -> None:
     assert "answers" not in view["state"]
     places = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
     found = answers_in_node(
-        {"scoresAt": "widgets/initial_loss_lab/starts.js"},
+        {"logitsAt": "widgets/initial_loss_lab/starts.ts"},
         """({ starts, places }) => starts.stds.map((_, index) => places.map(([sentence, place]) =>
-            scoresAt(starts, { index, sentence, place })))""",
+            logitsAt(starts, { index, sentence, place })))""",
         {"starts": view["state"]["data"], "places": places},
     )
     for std, rows in zip(lab.stds, found, strict=True):

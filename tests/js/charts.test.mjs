@@ -1,13 +1,17 @@
-// Charts: their scales, ticks and handles, and what the views with charts to drag say.
+// Charts: their scales, axes, lines and knobs, and what the views with charts to drag say.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { layOut, linePath } from "../../viz_transformer/widgets/base/axes.ts";
 import { indexAfterKey } from "../../viz_transformer/widgets/base/js/chart.js";
 import * as scales from "../../viz_transformer/widgets/base/js/scales.js";
-import { divisorText } from "../../viz_transformer/widgets/scaling_lab/spread.js";
-import { columnsOf } from "../../viz_transformer/widgets/scaling_lab/view.js";
-import { describeLosses } from "../../viz_transformer/widgets/schedule_lab/rates.js";
+import { divisorText, equationOf } from "../../viz_transformer/widgets/scaling_lab/sentences.ts";
+import {
+  endOf,
+  equationOf as rateInNumbers,
+  highestOf,
+} from "../../viz_transformer/widgets/schedule_lab/rates.ts";
 import { assertNear, assertTable } from "./helpers.mjs";
 
 test("a scale goes from values to pixels and back, and equal factors are equally long where it is logarithmic", () => {
@@ -42,11 +46,36 @@ test("the nearest value is the nearest on the page, and keys keep a handle among
   assert.equal(indexAfterKey({ ...plain, key: "ArrowUp", ctrlKey: true }, 9, 21), null);
 });
 
-test("charts stand beside each other where their numbers have room", () => {
-  assert.deepEqual([1200, 700, 340].map(columnsOf), [3, 2, 1]);
+test("a chart's axes leave room for their texts, and no two of them touch", () => {
+  const measure = (text) => 8 * text.length;
+  /** @type {Record<"x" | "y", import("../../viz_transformer/widgets/base/axes.ts").Axis>} */
+  const axes = { x: { names: ["<sos>", "gato", "negro"] }, y: { domain: [0, 1000] } };
+  const wide = layOut(axes, { width: 600, height: 300 }, 14, measure);
+  assert.equal(wide.left, measure("1000") + 8);
+  assert.deepEqual(
+    wide.xTicks.map(({ text }) => text),
+    ["<sos>", "gato", "negro"],
+  );
+  assert.ok(!wide.isTurned && wide.bottom < 300 - 14);
+  const narrow = layOut(axes, { width: 150, height: 300 }, 14, measure);
+  assert.ok(narrow.isTurned && narrow.bottom < wide.bottom - 14);
+  /** @type {import("../../viz_transformer/widgets/base/axes.ts").Axis} */
+  const widths = { domain: [1, 1024], log: 2, ticks: Array.from({ length: 11 }, (_, i) => 2 ** i) };
+  const { xTicks } = layOut({ x: widths, y: {} }, { width: 250, height: 300 }, 14, measure);
+  for (const [i, { text, pixel }] of xTicks.slice(1).entries()) {
+    const before = xTicks[i];
+    assert.ok(pixel - measure(text) / 2 >= before.pixel + measure(before.text) / 2, text);
+  }
+});
+
+test("a line has a gap where there is no number", () => {
+  const scale = scales.makeScale([0, 3], [0, 3]);
+  assert.equal(linePath({ x: scale, y: scale }, [0, 1, 2, 3], [1, 2, Number.NaN, 3]), "M0 1L1 2M3 3");
 });
 
 test("what divides the scores is named", () => {
+  assert.equal(equationOf(64, 0.5, 63.9), "variance of q·k / √d_k = 63.9 / 8² = 0.998");
+  assert.equal(equationOf(64, 0, 63.9), "variance of q·k = 63.9");
   assertTable(divisorText, [
     [64, 0, "not divided"],
     [64, 0.5, "divided by √d_k = 8"],
@@ -58,7 +87,10 @@ test("what divides the scores is named", () => {
 
 test("a loss is told by its end and its worst later step", () => {
   const losses = [...Array(10).fill(3), 0.5, 2, 0.25, 0.0001];
-  const told = "The loss ends below 0.001; after step 10 it is at most 2.00, at step 12.";
-  assert.equal(describeLosses(losses), told);
-  assert.equal(describeLosses([3, 2]), "The loss ends at 2.000.");
+  assert.equal(endOf(losses), "The loss ends below 0.001");
+  assert.equal(highestOf(losses), "After step 10 it is at most 2.00, at step 12.");
+  assert.deepEqual([endOf([3, 2]), highestOf([3, 2])], ["The loss ends at 2.000", ""]);
+  const chosen = { peak: 0.02, warmup: 10, seed: 0 };
+  assert.equal(rateInNumbers(chosen, 5), "rate of step 5 = peak · step / warm-up = 0.02 · 5 / 10 = 0.01");
+  assert.equal(rateInNumbers(chosen, 11), "rate of step 11 = peak = 0.02");
 });

@@ -4,10 +4,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { pngAddress } from "../../viz_transformer/widgets/base/js/png.js";
-import { moveText, movesOf, spreadInWords } from "../../viz_transformer/widgets/block_lab/spread.js";
-import { columnLines } from "../../viz_transformer/widgets/block_lab/spread_lines.js";
+import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
+import {
+  headlineOf as headlineOfBlock,
+  moveText,
+  movesOf,
+} from "../../viz_transformer/widgets/block_lab/spread.ts";
 import { samePlaces, withPlace } from "../../viz_transformer/widgets/figure_lab/view.js";
-import { scoresAt, startInWords, stdText } from "../../viz_transformer/widgets/initial_loss_lab/starts.js";
+import { headlineOf, lineOf, stdText } from "../../viz_transformer/widgets/initial_loss_lab/sentences.ts";
+import { logitsAt } from "../../viz_transformer/widgets/initial_loss_lab/starts.ts";
 import { headGrids } from "../../viz_transformer/widgets/model_summary_lab/head_grids.js";
 import { memoryPath } from "../../viz_transformer/widgets/model_summary_lab/memory_path.js";
 import * as machine from "../../viz_transformer/widgets/model_summary_lab/model_parts.js";
@@ -16,28 +21,20 @@ import { nearestStop, withSize } from "../../viz_transformer/widgets/model_summa
 import { consequencesInWords } from "../../viz_transformer/widgets/model_summary_lab/view.js";
 import { assertTable, floats, withoutMarks } from "./helpers.mjs";
 
-test("the moves of one changed word are a row for each word, and rounding is no move", () => {
+test("the moves of one changed word are a row for each part, and rounding is no move", () => {
   // Two parts, three words: the first part tells all the others, the second none.
-  const told = [2, 1, 1, 1, 2, 1, 0.5, 1, 2];
+  const reached = [2, 1, 1, 1, 2, 1, 0.5, 1, 2];
   const kept = [2, 0, 0, 0, 2, 1e-7, 0, 0, 2];
   const words = { tokens: ["the", "cat", "<eos>"], parts: ["attention", "norm"] };
-  const reply = { ...words, spread: floats(told, kept) };
-  assert.equal(movesOf(reply, 2).join(" | "), "0.5,0 | 1,0 | 2,2");
+  const reply = { ...words, spread: floats(reached, kept) };
+  assert.equal(movesOf(reply, 2).join(" | "), "0.5,1,2 | 0,0,2");
+  const told = (changed) => withoutMarks(plainText(headlineOfBlock(reply, changed)));
+  assert.equal(told(1), "Change cat: other words move in attention");
   assert.equal(
-    withoutMarks(spreadInWords(reply, 1)),
-    "“cat” is changed. Other words that move: attention 2 of 2, norm none.",
+    withoutMarks(plainText(headlineOfBlock({ ...reply, spread: floats([2], [2]), tokens: ["a"] }, 0))),
+    "Change a: no other word moves",
   );
   assert.equal([0, 1e-7, 0.004, 1.234].map(moveText).join(), "0,0,0.00,1.23");
-});
-
-test("a line leads to each word that moves, and to no other", () => {
-  const column = { left: 0, right: 10, heights: [5, 15, 25], changed: 1 };
-  const lines = columnLines({ ...column, moves: [1, 2, 1e-9] });
-  assert.deepEqual(
-    lines.map(({ path }) => path),
-    ["M0 15C5 15 5 5 10 5", "M0 15C5 15 5 15 10 15"],
-  );
-  assert.ok(lines[1].thickness > lines[0].thickness);
 });
 
 test("one place of a figure is changed, and the old list stays", () => {
@@ -64,15 +61,15 @@ test("a place's scores follow those of the sentences before it, and an echo is c
     ...{ read: [[0, 1], [0]], wanted: [[1, 2], [2]] },
     logits: floats(Array.from({ length: 2 * 3 * 3 }, (_, i) => i % 7)),
   };
-  assert.deepEqual(scoresAt(starts, { index: 0, sentence: 0, place: 1 }), [3, 4, 5]);
-  assert.deepEqual(scoresAt(starts, { index: 1, sentence: 1, place: 0 }), [1, 2, 3]);
-  const says = (index, place) => withoutMarks(startInWords(starts, { index, sentence: 0, place }));
+  assert.deepEqual(logitsAt(starts, { index: 0, sentence: 0, place: 1 }), [3, 4, 5]);
+  assert.deepEqual(logitsAt(starts, { index: 1, sentence: 1, place: 0 }), [1, 2, 3]);
+  const says = (index, place) => withoutMarks(plainText(headlineOf(starts, { index, sentence: 0, place })));
+  assert.equal(says(1, 1), "After el the largest logit is that of the same word");
+  assert.equal(says(0, 0), "After <sos> the largest logit is that of gato");
   assert.equal(
-    says(1, 1),
-    "After “<sos> el” the largest logit is that of “el”, the word it has just read. " +
-      "Loss 294.0; an even bet gives 1.10. At 100% of all positions it just repeats the word it has read.",
+    lineOf(starts, { index: 1, sentence: 0, place: 1 }),
+    "Loss 294.0; an even bet gives 1.10. At 100% of all positions it just repeats the word it has read.",
   );
-  assert.match(says(0, 0), /that of “gato”\. Loss 2\.0/);
   assert.equal([0.005, 512 ** -0.5, 1, 2].map(stdText).join(), "0.005,0.0442,1,2");
 });
 

@@ -19,7 +19,11 @@ test("columns stand side by side, or where they would not fit one below the othe
     [320, 480, 1, 3],
     [2560, 1100, 1, 1],
   ]) {
-    const { columns, ...layout } = layOut(nKeys, 2.8, [1, 2, 1], { width, height }, size);
+    const { columns, ...layout } = layOut(nKeys, 2.8, [1, 2, 1], {
+      width,
+      height,
+      unit: size * Math.min(26, Math.max(16, width / 80)),
+    });
     const tops = columns.map(({ top }) => top);
     assert.equal(new Set(tops).size, nRows, `${width}`);
     for (const { longest } of columns) assert.ok(longest > 20, `${width}: bars of ${longest}`);

@@ -129,11 +129,13 @@ def ask_position_lab(lab: Locator, translator: Translator) -> None:
 def ask_block_lab(lab: Locator, translator: Translator) -> None:
     """Change a word of another sentence in the first block."""
     type_text(lab, SENTENCE)
-    lab.get_by_role("option", name="cow").click()
-    lab.get_by_label("in", exact=True).select_option("block 0")
-    drawn(lab)
+    lab.get_by_role("button", name="cow", exact=True).click()
+    lab.get_by_role("button", name="block 0").click()
+    drawn(lab.locator(".vt-spread"))
     moved = block_spread(translator, SENTENCE, 2, layer=0)["self-attention"]
-    assert _numbers(lab.locator("td[data-col='0']")) == pytest.approx(moved, abs=0.00501)
+    assert _numbers(lab.get_by_role("group", name="self-attention").locator(".vt-move")) == pytest.approx(
+        moved, abs=0.00501
+    )
 
 
 #: By the name of the engine's lab.

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
-from tests.support.ui_views import SENTENCE, TOUR
+from tests.support.ui_views import SENTENCE, TOUR, falling
 from viz_transformer import labs
+from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.scaling_lab import scaling_lab
+from viz_transformer.widgets.schedule_lab import schedule_lab
 from viz_transformer.widgets.softmax_lab import softmax_lab
 from viz_transformer.widgets.tour import tour
 
@@ -34,6 +38,10 @@ STAGED: dict[str, Callable[[], View]] = {
     "architecture": lambda: labs.architecture(load_translator(), SENTENCE),
     "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
+    "scaling lab": lambda: scaling_lab({d: drawn_scores(d, n_queries=200).numpy() for d in (4, 16, 64, 256)}),
+    "schedule lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5, 10], [0, 1], level=("ln 35", 3.56)),
+    "initial loss lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
+    "block lab": lambda: labs.block_lab(load_translator(), SENTENCE, changed=2),
     "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
 }

@@ -92,8 +92,8 @@ def test_softmax_scores_are_dragged_and_moved_by_keys(opened: Opened) -> None:
 
 def test_the_width_is_dragged_and_the_line_of_variances_levelled(opened: Opened) -> None:
     root = opened("scaling-lab")
-    told, along, tilt = root.locator(".vt-told"), handle(root, "d_k, width"), handle(root, "power of d_k")
-    expect(told).to_contain_text(f"variance {SCORES[64].var():.3g}")
+    told, along, tilt = root.locator(".vt-line"), handle(root, "d_k, width"), handle(root, "power of d_k")
+    expect(told).to_contain_text(f"its variance is {SCORES[64].var():.3g}.")
     drag_handle(along, 400, 0)
     assert value(along) == 1024
     along.press("ArrowLeft")
@@ -101,13 +101,18 @@ def test_the_width_is_dragged_and_the_line_of_variances_levelled(opened: Opened)
         tilt.press("PageUp")
     assert (value(along), value(tilt)) == (256, 0.5)
     scaled = SCORES[256] / 16
-    expect(told).to_contain_text(f"d_k = 256, divided by √d_k = 16: variance {scaled.var():.3g}")
+    expect(told).to_have_text(f"q·k is divided by √d_k = 16: its variance is {scaled.var():.3g}.")
     parts = np.exp(scaled - scaled.max(-1, keepdims=True))
-    expect(told).to_contain_text(f"largest weight of a query {(1 / parts.sum(-1)).mean():.2f}")
+    share = round(100 * (1 / parts.sum(-1)).mean())
+    expect(root.locator(".vt-headline")).to_have_text(
+        f"d_k = 256: a query’s largest weight is {share}%, on average"
+    )
     drag_handle(tilt, 0, -200)
     assert value(tilt) == 0
-    root.get_by_label("scores divided").select_option("by d_k")
+    root.get_by_role("button", name="d_k", exact=True).click()
     assert value(tilt) == 1
+    root.get_by_role("button", name="16", exact=True).click()
+    assert value(along) == 16
 
 
 def test_the_clocks_pair_and_position_are_dragged(opened: Opened) -> None:
@@ -132,42 +137,42 @@ def test_the_schedules_peak_and_warm_up_are_dragged(opened: Opened) -> None:
     root = opened("schedule-lab")
     peak, warmup = handle(root, "peak of the"), handle(root, "steps of warm-up")
     assert (value(peak), value(warmup)) == (0.01, 0)
-    drag_handle(warmup, 60, 0)
+    drag_handle(warmup, 100, 0)
     assert value(warmup) in (5, 10)
     drag_handle(peak, 0, -90)
     assert value(peak) == 0.02
     warmup.press("End")
     next_frames(root)
-    root.get_by_label("seed").select_option("1")
+    root.get_by_role("group", name="seed").get_by_role("button", name="1").click()
     losses = falling(0.02, 10, 1)
-    expect(root.locator(".vt-told")).to_contain_text(f"The loss ends at {losses[-1]:.3f}")
+    expect(root.locator(".vt-headline")).to_have_text(f"The loss ends at {losses[-1]:.3f}")
     expect(root.locator(".vt-legend")).to_contain_text("before: peak 0.02, warm-up 10 steps, seed 0")
-    expect(root.locator(".vt-problem")).to_be_hidden()
+    expect(root.get_by_role("alert")).to_have_count(0)
 
 
 def test_the_spread_of_the_initial_embeddings_is_slid_and_dragged(opened: Opened) -> None:
     root = opened("initial-loss-lab")
-    says, name = root.locator(".vt-says"), "standard deviation of the embeddings"
-    slider = root.get_by_role("slider", name=name, exact=True)
+    told, name = root.locator(".vt-line"), "standard deviation of the embeddings"
+    slider = root.locator(".vt-controls").get_by_role("slider", name=name)
     along = handle(root, f"{name}, along the curve")
-    expect(says).to_contain_text("Loss 102.0; an even bet gives 1.79")
+    expect(told).to_contain_text("Loss 102.0; an even bet gives 1.79")
     slider.press("Home")
-    expect(says).to_contain_text("Loss 2.5;")
+    expect(told).to_contain_text("Loss 2.5;")
     expect(along).to_have_attribute("aria-valuetext", "0.005, loss 2.5")
     along.press("End")
-    expect(says).to_contain_text("Loss 202.0;")
+    expect(told).to_contain_text("Loss 202.0;")
     expect(slider).to_have_attribute("aria-valuetext", "2")
     drag_handle(along, -1000, 0)
-    expect(says).to_contain_text("Loss 2.5;")
+    expect(told).to_contain_text("Loss 2.5;")
 
-    words, legend = root.get_by_role("listbox").get_by_role("option"), root.locator(".vt-legend li")
+    words = root.get_by_role("group", name="the word just read").get_by_role("button")
     words.nth(2).click()
-    expect(says).to_contain_text("the word it has just read")
-    read = [re.compile("^negro, just read"), re.compile("^<eos>, should be written")]
-    expect(legend).to_have_text(read)
+    expect(root.locator(".vt-headline")).to_have_text(re.compile("^After negro the largest logit is that of"))
+    legend = root.locator(".vt-chart-key")
+    expect(legend).to_have_text(["negro, just read", "<eos>, should be written"])
     root.get_by_label("sentence").select_option("gato")
     expect(words).to_have_text(["<sos>", "gato"])
-    expect(legend.first).to_contain_text("gato, just read")
+    expect(legend.first).to_have_text("gato, just read")
 
 
 def part(root: Locator, name: str, stack: str = "decoder") -> Locator:

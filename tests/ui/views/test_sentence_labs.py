@@ -218,8 +218,6 @@ def test_a_box_shows_its_numbers_and_any_sentence_flows(
 
 # --- The block lab --------------------------------------------------------------------------------
 
-PARTS = ["self-attention", "LayerNorm", "feed-forward", "norm over words"]
-
 
 def check_part(
     root: Locator, translator: Translator, part: str, changed: int, layer: int = 1, text: str = SENTENCE
@@ -227,7 +225,7 @@ def check_part(
     """Compare how far a change of one word has spread behind a part of the block."""
     moved = block_spread(translator, text, changed, layer=layer)[part]
     wanted = [f"{share:.2f}" if share >= 1e-5 else "0" for share in moved]
-    cells = drawn(root).locator(f'td[data-col="{PARTS.index(part)}"]')
+    cells = drawn(root.locator(".vt-spread")).get_by_role("group", name=part, exact=True).locator(".vt-move")
     assert cells.all_text_contents() == wanted
 
 
@@ -237,29 +235,32 @@ def test_any_word_of_any_sentence_is_changed_in_any_block(
     root = show(kept_page, labs.block_lab(translator, changed=2), tmp_path, "block-lab")
     for part in ("self-attention", "feed-forward"):
         check_part(root, translator, part, 2)
-    root.get_by_role("option", name="sleeps").click()
+    root.get_by_role("button", name="sleeps").click()
     check_part(root, translator, "self-attention", 3)
-    root.locator('td[data-row="1"]').first.click()  # a cell of a word chooses it too
+    root.get_by_role("img", name=re.compile("^black ")).first.locator("text").click()  # an output of a word chooses it too
     check_part(root, translator, "norm over words", 1)
-    root.get_by_label("in", exact=True).select_option("block 0")
+    root.get_by_role("button", name="block 0").click()
     check_part(root, translator, "self-attention", 1, layer=0)
 
-    root.get_by_role("option", name="<eos>").click()
+    root.get_by_role("button", name="<eos>").click()
     type_text(root, "the cat")
-    expect(root.locator("tbody tr")).to_have_count(3)
-    expect(root.locator(".vt-says")).to_contain_text("<eos>")  # the last word of the shorter sentence
+    outputs = root.get_by_role("group", name="LayerNorm").get_by_role("img")
+    expect(outputs).to_have_count(3)
+    expect(root.locator(".vt-headline")).to_contain_text(
+        "Change <eos>"
+    )  # the last word of the shorter sentence
     check_part(root, translator, "LayerNorm", 2, layer=0, text="the cat")
     type_text(root, "the dragon")
     expect(root.get_by_role("alert")).to_contain_text("dragon")
-    expect(root.get_by_role("alert")).to_contain_text("still shows “the cat”")
-    expect(root.locator("tbody tr")).to_have_count(3)
+    expect(root.get_by_role("alert")).to_contain_text("still shows the cat")
+    expect(outputs).to_have_count(3)
 
 
 def test_a_block_without_an_engine_carries_each_word_of_its_sentence(
     kept_page: Page, tmp_path: Path, translator: Translator
 ) -> None:
     root = show(kept_page, labs.block_lab(translator, engine="kernel"), tmp_path, "block-lab")
-    root.get_by_role("option", name="cat").click()
+    root.get_by_role("button", name="cat", exact=True).click()
     check_part(root, translator, "self-attention", 2)
     type_text(root, "the dog")
     expect(root.get_by_role("alert")).to_contain_text("needs the running notebook")

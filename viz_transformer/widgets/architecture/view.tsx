@@ -8,6 +8,7 @@ import { visible } from "../base/js/text.js";
 import { Range } from "../base/range.tsx";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
+import { newestReply } from "../base/replies.ts";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
 import { useKernel } from "../base/use_kernel.ts";
@@ -15,7 +16,6 @@ import { useRoom } from "../base/use_room.ts";
 import { Inspector, type Part } from "./inspector.tsx";
 import { type Lanes, layOut } from "./lanes.ts";
 import { Picture } from "./picture.tsx";
-import { newestReply } from "./replies.ts";
 import { headlineOf, narration, placeOf } from "./sentences.ts";
 import {
   type Box,
@@ -86,16 +86,16 @@ function nowOf(frame: Frame<Traits>, reply: Reply): Now | null {
 function Architecture({ frame }: { frame: Frame<Traits> }) {
   const { traits, set, model, redraw } = frame;
   const kernel = useKernel(model);
-  const replies = useMemo(() => newestReply(kernel, redraw), [kernel, redraw]);
-  const { reply, problem } = replies.want(traits.sentence);
-  const now = reply && nowOf(frame, reply);
+  const replies = useMemo(() => newestReply<{ sentence: string }, Reply>(kernel, redraw), [kernel, redraw]);
+  const { latest, problem } = replies.want({ sentence: traits.sentence });
+  const now = latest && nowOf(frame, latest.reply);
   const edit = (
     <SentenceField
       text={traits.sentence}
       problem={problem}
       onInput={replies.forget}
       onRead={(text) =>
-        replies.read(text, (read) => {
+        replies.read({ sentence: text }, (read) => {
           const last = stepsOf(traits.boxes, read.target?.length ?? 0);
           set({ sentence: text, step: last.length - 1, box: last.at(-1)?.box ?? "", row: null });
         })
@@ -265,7 +265,7 @@ function Flow({ now, told }: { now: Now; told: string }) {
   const { frame, reply, box, depth, head, steps, row, go } = now;
   const { traits, set, theme } = frame;
   const { box: node, room } = useRoom();
-  const unit = Math.min(26, Math.max(16, frame.width / 80)) * traits.text_size;
+  const { unit } = frame;
   const measure = (text: string) => (theme.measure?.(text, UNIT, true) ?? 0) / UNIT;
   const count = { encoder: tokensOf(reply, "encoder").length, decoder: tokensOf(reply, "decoder").length };
   const words = [...(reply.source ?? []), ...(reply.target ?? []), ...(reply.written ?? [])];

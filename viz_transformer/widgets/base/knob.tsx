@@ -2,32 +2,38 @@
 
 import { useRef } from "preact/hooks";
 import { indexAfterKey } from "./js/chart.js";
+import { nearestValue } from "./js/scales.js";
 
 interface KnobProps {
   label: string;
   value: number;
   /** What a screen reader says instead of the number. */
   text: string;
-  least: number;
-  most: number;
-  step: number;
-  /** Where it stands, and how many pixels to the right a value more is. */
+  /** All that it can be set to, rising. */
+  values: readonly number[];
+  /** What makes two of them near: the logarithm, where they stand on a logarithmic axis. */
+  near?: (value: number) => number;
+  /** Where it stands. */
   x: number;
   y: number;
-  perValue: number;
+  /** Along which it moves, and the value that stands at a pixel there. */
+  axis?: "x" | "y";
+  valueAt: (pixel: number) => number;
   onMove: (value: number) => void;
 }
 
 /** A knob in an SVG picture. */
-export function Knob({ label, value, text, least, most, step, x, y, perValue, onMove }: KnobProps) {
-  const drag = useRef<{ x: number; value: number; scale: number } | null>(null);
+export function Knob(props: KnobProps) {
+  const { label, value, text, values, near, x, y, axis = "x", valueAt, onMove } = props;
+  const pointed = (event: PointerEvent) => (axis === "x" ? event.clientX : event.clientY);
+  const drag = useRef<{ at: number; place: number; scale: number } | null>(null);
   const latest = useRef(value); // two keys may come in one frame
   latest.current = value;
-  const put = (wanted: number) => {
-    const nearest = Math.round(Math.min(most, Math.max(least, wanted)) / step) * step;
-    if (nearest === latest.current) return;
-    latest.current = nearest;
-    onMove(nearest);
+  const put = (index: number) => {
+    const wanted = values[index];
+    if (wanted === undefined || wanted === latest.current) return;
+    latest.current = wanted;
+    onMove(wanted);
   };
   return (
     <g
@@ -35,28 +41,32 @@ export function Knob({ label, value, text, least, most, step, x, y, perValue, on
       role="slider"
       tabindex={0}
       data-lm-suppress-shortcuts="true"
+      data-axis={axis}
       aria-label={label}
+      aria-orientation={axis === "x" ? "horizontal" : "vertical"}
       aria-valuenow={value}
-      aria-valuemin={least}
-      aria-valuemax={most}
+      aria-valuemin={values[0]}
+      aria-valuemax={values.at(-1)}
       aria-valuetext={text}
       transform={`translate(${x} ${y})`}
       onKeyDown={(event) => {
-        const count = Math.round((most - least) / step) + 1;
-        const index = indexAfterKey(event, Math.round((latest.current - least) / step), count);
+        const index = indexAfterKey(event, nearestValue(values, latest.current), values.length);
         if (index === null) return;
         event.preventDefault();
-        put(least + index * step);
+        event.stopPropagation();
+        put(index);
       }}
       onPointerDown={(event) => {
         const box = event.currentTarget.getBoundingClientRect();
         const scale = box.width / event.currentTarget.getBBox().width || 1; // of a page that is zoomed
         event.currentTarget.setPointerCapture(event.pointerId);
-        drag.current = { x: event.clientX, value, scale };
+        drag.current = { at: pointed(event), place: axis === "x" ? x : y, scale };
       }}
       onPointerMove={(event) => {
-        const from = drag.current;
-        if (from) put(from.value + (event.clientX - from.x) / from.scale / perValue);
+        if (!drag.current) return;
+        const { at, place, scale } = drag.current;
+        const wanted = valueAt(place + (pointed(event) - at) / scale);
+        if (Number.isFinite(wanted)) put(nearestValue(values, wanted, near));
       }}
       onLostPointerCapture={() => {
         drag.current = null;

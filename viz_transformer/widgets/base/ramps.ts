@@ -1,4 +1,5 @@
-// The colours of numbers on the stage: indigo for attention weights, brown to green for signed numbers.
+// The colours of numbers on the stage: indigo for attention weights, brown to green for signed numbers, magenta for
+// what a change has moved.
 
 import { colourOf, type Rgb, type Theme } from "./js/colour.js";
 
@@ -11,3 +12,6 @@ export const signedRgb = (value: number, limit: number, { signedStops }: Theme):
 
 /** A colour for a style. */
 export const css = (rgb: Rgb) => `rgb(${rgb.join(",")})`;
+
+/** The colour of how much a change has moved, from 0 to 1. */
+export const changeRgb = (share: number, { changes }: Theme): Rgb => colourOf(share, changes);

@@ -1,6 +1,5 @@
 // The sentence in the header: its words as chips, and a pencil that makes a field of them.
 
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { markMeaning, shortened, visible } from "./js/text.js";
 
@@ -93,14 +92,7 @@ export function EditorField({ editor }: { editor: Editor }) {
     <SentenceField
       label={editor.label}
       text={shown}
-      problem={
-        problem && (
-          <>
-            {/[.!?]$/.test(problem.text) ? problem.text : `${problem.text}.`} The picture still shows{" "}
-            <i>{shortened(shown, LETTERS)}</i>.
-          </>
-        )
-      }
+      problem={problem?.text}
       suggestions={problem?.suggestions}
       onRead={(text) => editor.read(text).then(setProblem)}
     />
@@ -112,7 +104,7 @@ interface FieldProps {
   /** What the model has read. */
   text: string;
   /** Why the newest text could not be read, or nothing. */
-  problem: ComponentChildren;
+  problem?: string;
   suggestions?: Problem["suggestions"];
   onRead: (text: string) => void;
   /** Called when another text is being typed. */
@@ -177,7 +169,8 @@ export function SentenceField(props: FieldProps) {
       )}
       {open && problem && (
         <p class="vt-problem" role="alert">
-          {problem}
+          {/[.!?]$/.test(problem) ? problem : `${problem}.`} The picture still shows{" "}
+          <i>{shortened(text, LETTERS)}</i>.
         </p>
       )}
       {(open ? suggestions : []).map(([said, typed]) => (

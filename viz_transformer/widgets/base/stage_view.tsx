@@ -24,6 +24,8 @@ export interface Frame<Traits> {
   /** Pixels of the whole view. */
   width: number;
   height: number;
+  /** Pixels of the unit that text and spaces are multiples of; stage.css has the same. */
+  unit: number;
   about: string;
   /** For `useKernel`, and for what has a model of its own. */
   model: Model;
@@ -58,6 +60,7 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
           theme,
           width,
           height,
+          unit: Math.min(26, Math.max(16, width / 80)) * (model.get("text_size") ?? 1),
           about: model.get("about") ?? "",
           model,
         };

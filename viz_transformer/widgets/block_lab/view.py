@@ -43,7 +43,7 @@ class BlockLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     n_layers = traitlets.Int(1, help="number of the encoder's layers").tag(sync=True, content=True)
     sentence = traitlets.Unicode(help="the words that the encoder reads").tag(sync=True)

@@ -100,9 +100,9 @@ export class Room {
 
   /** Take the colours and the unit of the zones, once they are on the page. */
   measure(zones: HTMLElement): void {
-    const { theme: page, traits, width } = this.frame;
+    const { theme: page, unit } = this.frame;
     const zoom = zoomOf(zones);
-    const scale = (Math.min(26, Math.max(16, width / 80)) * traits.text_size) / FONT;
+    const scale = unit / FONT;
     if (this.#page === page && this.theme.scale === scale && this.theme.zoom === zoom) return;
     this.#page = page;
     this.memo.clear();

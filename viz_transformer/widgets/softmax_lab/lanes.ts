@@ -34,17 +34,15 @@ export interface Layout {
  * @param nKeys
  * @param widest the width of the widest name, in units
  * @param shares of the columns besides the scores: how wide each is against the others
- * @param view the size of the whole view in pixels
- * @param textSize 1 is the usual
+ * @param view the size of the whole view, and its unit, in pixels
  */
 export function layOut(
   nKeys: number,
   widest: number,
   shares: readonly number[],
-  view: { width: number; height: number },
-  textSize: number,
+  view: { width: number; height: number; unit: number },
 ): Layout {
-  const unit = Math.min(26, Math.max(16, view.width / 80)) * textSize;
+  const { unit } = view;
   const { beside, above } = view.width >= 900 ? WIDE : NARROW;
   const width = view.width - beside;
   const names = Math.min(width / (view.width >= 900 ? 4 : 3), unit * (1 + widest));

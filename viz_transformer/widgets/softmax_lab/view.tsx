@@ -1,6 +1,7 @@
 // The softmax lab: drag a score, and see its weight. A key is a lane; the steps run from left to right.
 
 import shared from "../../shared.json" with { type: "json" };
+import { stepsBetween } from "../base/js/scales.js";
 import { elide, formatNumber, visible } from "../base/js/text.js";
 import { Knob } from "../base/knob.tsx";
 import { useRef } from "preact/hooks";
@@ -15,7 +16,7 @@ import { softmaxSteps } from "./softmax.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 const { score: LIMIT, times: TIMES } = shared.limits;
-const STEP = 0.5;
+const SCORES = stepsBetween(-LIMIT, LIMIT, 0.5);
 const UNIT = 16; // pixels that names are measured at
 
 function draw(frame: Frame<Traits>) {
@@ -92,7 +93,7 @@ function Lanes({ frame }: { frame: Frame<Traits> }) {
   const width = (text: string) => (frame.theme.measure?.(text, UNIT, true) ?? 0) / UNIT; // in units
   const widest = Math.max(...labels.map((label) => width(visible(label))));
   const shares = steps.map((step) => step.share);
-  const layout = layOut(labels.length, widest, shares, frame, frame.traits.text_size);
+  const layout = layOut(labels.length, widest, shares, frame);
   const names = labels.map((label) => elide(visible(label), layout.names / layout.unit - 1, width));
   return (
     <svg class="vt-lanes" width={layout.width} height={layout.height} role="presentation">
@@ -159,12 +160,10 @@ function Scores({ frame, names, layout, shown, weights, onMove }: ScoresProps) {
               label={`score of ${visible(label)}`}
               value={scores[at] ?? 0}
               text={`${formatNumber(scores[at] ?? 0, 1)}, weight ${three(weights[at] ?? 0)}`}
-              least={-LIMIT}
-              most={LIMIT}
-              step={STEP}
+              values={SCORES}
               x={end}
               y={middle}
-              perValue={perScore * (times || 1)}
+              valueAt={(pixel) => (pixel - place.zero) / (perScore * (times || 1))}
               onMove={(moved) => {
                 onMove(); // the picture follows the hand
                 frame.set((now) => ({

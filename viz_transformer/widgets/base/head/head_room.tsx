@@ -23,7 +23,7 @@ const UNIT = 16; // pixels that texts are measured at
 const SCORE_ROWS = ["scores", "scaled", "masked"];
 
 interface HeadRoomProps {
-  frame: Pick<Frame<object>, "theme" | "width" | "height" | "about" | "redraw">;
+  frame: Pick<Frame<object>, "theme" | "width" | "height" | "unit" | "about" | "redraw">;
   layer: Layer;
   chosen: Choice;
   textSize: number;
@@ -74,7 +74,6 @@ export function HeadRoom(props: HeadRoomProps) {
       <Work
         frame={frame}
         snapshot={snapshot}
-        textSize={props.textSize}
         onPoint={(at) => setPointed(at && { worked, step, cell: at })}
         onChoose={(at) => {
           const traits = followed(layer, chosen, at);
@@ -151,16 +150,15 @@ function Switches({ layer, chosen, onChange }: HeadRoomProps) {
 interface WorkProps {
   frame: HeadRoomProps["frame"];
   snapshot: Snapshot;
-  textSize: number;
   onPoint: (cell: Cell | null) => void;
   onChoose: (cell: Cell) => void;
 }
 
 /** The matrices of a step. */
-function Work({ frame, snapshot, textSize, onPoint, onChoose }: WorkProps) {
+function Work({ frame, snapshot, onPoint, onChoose }: WorkProps) {
   const { layer, worked, chosen, step, cell } = snapshot;
   const { box, room } = useRoom();
-  const unit = Math.min(26, Math.max(16, frame.width / 80)) * textSize;
+  const { unit } = frame;
   const measure = (text: string) => (frame.theme.measure?.(text, UNIT, false) ?? 0) / UNIT;
   const least = room ? heightOf(placesOf(snapshot, { ...room, height: 0, unit, measure })) : 0;
   const places = room ? placesOf(snapshot, { ...room, unit, measure }) : [];

@@ -1,0 +1,71 @@
+// The replies to what was asked: what was once answered is shown within a frame.
+
+import { canonicalJson, type connectKernel, newestOf } from "./js/kernel.js";
+import { NewestMap } from "./js/newest_map.js";
+
+type Kernel = Pick<ReturnType<typeof connectKernel>, "ask" | "latest">;
+
+/** A request with its reply. */
+export interface Answered<Request, Reply> {
+  request: Request;
+  reply: Reply;
+}
+
+/**
+ * `want(request)` returns what is known of it (`now`), or null until it is answered; the newest that could be shown
+ * (`latest`), the one shown before that, and why the request could not be answered. `read(request, onRead)` asks
+ * for what may be refused, such as a sentence that was typed, and shows nothing by itself.
+ *
+ * @param first what is known from the beginning
+ */
+export function newestReply<Request extends object, Reply>(
+  kernel: Kernel,
+  onNews: () => void,
+  first?: Answered<Request, Reply>,
+) {
+  type Entry = Answered<Request, Reply>;
+  const known: Map<string, Entry> = new NewestMap();
+  let [latest, before]: (Entry | null)[] = [null, null];
+  let [asked, problem] = ["", ""];
+  const submitted = newestOf((request: Request, onSlow: () => void) => kernel.ask(request, onSlow));
+  const keep = (request: Request, reply: Reply) => known.set(canonicalJson(request), { request, reply });
+  if (first) keep(first.request, first.reply);
+
+  function tell(told: string): void {
+    problem = told;
+    onNews();
+  }
+
+  function want(request: Request) {
+    const key = canonicalJson(request);
+    const now = known.get(key) ?? null;
+    if (asked !== key) {
+      [asked, problem] = [key, ""];
+      if (!now)
+        kernel.latest(
+          request,
+          (reply: Reply) => {
+            keep(request, reply);
+            tell("");
+          },
+          (error: Error) => tell(error.message),
+        );
+    }
+    if (now && now !== latest) [before, latest] = [latest, now];
+    return { now, latest, before, problem };
+  }
+
+  function read(request: Request, onRead: (reply: Reply) => void): void {
+    tell("");
+    submitted.latest(
+      request,
+      (reply: Reply) => {
+        keep(request, reply);
+        onRead(reply);
+      },
+      (error: Error) => tell(error.message),
+    );
+  }
+
+  return { want, read, forget: () => tell("") };
+}

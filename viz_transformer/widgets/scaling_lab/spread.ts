@@ -1,0 +1,48 @@
+// How scores spread, and what a softmax makes of them.
+
+/** The numbers of an array of float16, as what each of its two bytes mean (IEEE 754 binary16), little-endian. */
+export function readHalves(bytes: DataView): Float32Array {
+  return Float32Array.from({ length: bytes.byteLength / 2 }, (_, i) => {
+    const bits = bytes.getUint16(2 * i, true);
+    const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
+    const size = exponent ? 2 ** (exponent - 25) * (1024 + fraction) : 2 ** -24 * fraction;
+    return bits & 0x8000 ? -size : size;
+  });
+}
+
+/** Mean of the squared distance from the mean. */
+export function variance(values: ArrayLike<number>): number {
+  const all = Array.from(values);
+  const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
+  return all.reduce((sum, value) => sum + (value - mean) ** 2, 0) / all.length;
+}
+
+/** How many values lie in each of `bins` equal parts of -limit to limit; those beyond it are not counted. */
+export function histogram(values: ArrayLike<number>, divisor: number, limit: number, bins: number): number[] {
+  const counts: number[] = new Array(bins).fill(0);
+  for (const value of Array.from(values)) {
+    const place = ((value / divisor + limit) / (2 * limit)) * bins;
+    // The last part holds its upper end too, as numpy's.
+    if (place >= 0 && place <= bins) counts[Math.min(bins - 1, Math.floor(place))]! += 1;
+  }
+  return counts;
+}
+
+/**
+ * The weights [query, key] that a softmax makes of each row of scores, and the largest of each row on average.
+ *
+ * @param scores [query, key], row after row
+ */
+export function rowWeights(scores: Float32Array, keys: number, divisor: number) {
+  const weights: number[] = []; // [query, key]
+  let sum = 0;
+  for (let start = 0; start < scores.length; start += keys) {
+    const row = Array.from(scores.subarray(start, start + keys), (score) => score / divisor);
+    const most = Math.max(...row);
+    const parts = row.map((score) => Math.exp(score - most));
+    const total = parts.reduce((all, part) => all + part, 0);
+    weights.push(...parts.map((part) => part / total));
+    sum += 1 / total; // the weight of the largest, whose exponential is 1
+  }
+  return { weights, largest: sum / (scores.length / keys) };
+}
