@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LARGEST = 65_000.0  # that a float16 holds
 _ABOUT = (
     "Scores of random queries with random keys: how widely they spread, and the weights that softmax "
-    "gives the first twelve queries. Drag along the line in the middle to change the width of the "
+    "gives the first twelve queries. Drag along the line on the left to change the width of the "
     "vectors, and pull the line's end down to divide all scores by a power of that width."
 )
 
