@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
 from tests.support.ui_views import SENTENCE, TOUR, falling
@@ -42,6 +43,7 @@ STAGED: dict[str, Callable[[], View]] = {
     "schedule lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5, 10], [0, 1], level=("ln 35", 3.56)),
     "initial loss lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
     "block lab": lambda: labs.block_lab(load_translator(), SENTENCE, changed=2),
+    "embedding map": vt.embedding_map,
     "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
 }

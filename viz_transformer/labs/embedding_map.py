@@ -37,8 +37,12 @@ def embedding_map(model: TextModel | None = None, token: str = "tired") -> Embed
     tables = (module for module in model.model.modules() if isinstance(module, nn.Embedding))
     table = next(tables).weight
     vectors = table.detach().cpu().numpy()[kept]  # [token, d_model]
-    groups = [_group(each, vocabulary) for each in tokens] if isinstance(vocabulary, Vocabulary) else None
-    return EmbeddingMap(vectors, tokens, groups, token=token)
+    if not isinstance(vocabulary, Vocabulary):
+        return EmbeddingMap(vectors, tokens, token=token)
+    source, target = vocabulary.languages
+    colours = {source: "key", target: "query", f"{source} and {target}": "ink", "special": "muted"}
+    groups = [_group(each, vocabulary) for each in tokens]
+    return EmbeddingMap(vectors, tokens, groups, token=token, colours=colours)
 
 
 def _group(token: str, vocabulary: Vocabulary) -> str:

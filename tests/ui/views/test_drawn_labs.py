@@ -226,26 +226,29 @@ def test_sizes_move_every_shape_and_count_that_follows(opened: Opened) -> None:
 
 def test_a_word_is_found_on_the_map_by_its_beginning_its_neighbours_and_keys(opened: Opened) -> None:
     root = opened("embedding-map")
-    title, field = root.locator(".vt-list-title"), root.get_by_role("combobox")
+    headline, field = root.locator(".vt-headline"), root.get_by_role("combobox", name="Find a token")
+    expect(headline).to_have_text("The nearest to tired is scared: cosine 0.58")
     field.fill("blorp")
     field.press("Enter")
     expect(root.get_by_role("status")).to_have_text("“blorp” is not in this vocabulary.")
-    expect(title).to_contain_text("“tired”")
+    expect(headline).to_contain_text("tired")
+    expect(root.get_by_role("button", name="zoom out")).to_be_disabled()
     field.fill("MAEST")
     field.press("Enter")
-    expect(title).to_contain_text("“maestr")
+    expect(headline).to_contain_text("to maestr")
+    expect(
+        root.get_by_role("button", name="zoom out")
+    ).to_be_enabled()  # what is searched is looked at closely
     field.fill("maestra")
-    expect(title).to_contain_text("“maestra”")
-    expect(root.locator(".vt-neighbours li").first).to_have_text("profesora0.95")
+    expect(headline).to_have_text("The nearest to maestra is profesora: cosine 0.95")
+    expect(root.locator(".vt-analogy").first).to_have_text("maestra → doctora as profesora → médica: 0.95")
     root.get_by_role("button", name="profesora").click()
-    expect(title).to_contain_text("“profesora”")
+    expect(headline).to_contain_text("to profesora is maestra")
 
-    root.get_by_role("button", name="zoom in").click()
-    next_frames(root)
-    chart = root.locator(".vt-chart").first
-    width = chart.evaluate("node => node.viewBox.baseVal.width")
-    x = float(root.locator("circle[r='7']").first.get_attribute("cx") or 0)
-    assert abs(x - width / 2) < 20  # the chosen word stays in the middle
-    expect(root.get_by_role("button", name="zoom out")).to_be_enabled()
-    chart.press("ArrowRight")
-    expect(title).not_to_contain_text("“profesora”")
+    canvas = root.locator("canvas")
+    box = canvas.bounding_box()
+    assert box is not None
+    root.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(canvas).to_have_attribute("data-hovered", "profesora")  # the chosen word is in the middle
+    canvas.press("ArrowRight")
+    expect(headline).not_to_contain_text("to profesora")

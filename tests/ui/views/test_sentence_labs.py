@@ -237,7 +237,9 @@ def test_any_word_of_any_sentence_is_changed_in_any_block(
         check_part(root, translator, part, 2)
     root.get_by_role("button", name="sleeps").click()
     check_part(root, translator, "self-attention", 3)
-    root.get_by_role("img", name=re.compile("^black ")).first.locator("text").click()  # an output of a word chooses it too
+    root.get_by_role("img", name=re.compile("^black ")).first.locator(
+        "text"
+    ).click()  # an output of a word chooses it too
     check_part(root, translator, "norm over words", 1)
     root.get_by_role("button", name="block 0").click()
     check_part(root, translator, "self-attention", 1, layer=0)

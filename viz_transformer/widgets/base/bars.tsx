@@ -13,6 +13,8 @@ export interface BarLook {
   told?: string;
   colour?: string;
   isMasked?: boolean;
+  /** The class that colours its name, in place of that of all names. */
+  role?: string;
 }
 
 interface BarsProps {
@@ -30,11 +32,11 @@ interface BarsProps {
 
 /** A list of bars; where one can be chosen, its name is a button. */
 export function Bars({ theme, label, bars, kind, named, chosen, onChoose }: BarsProps) {
-  const role = `vt-of-${named ?? (kind === "weight" ? "key" : "query")}`;
+  const all = `vt-of-${named ?? (kind === "weight" ? "key" : "query")}`;
   const colourOf = (share: number) => (kind === "weight" ? css(weightRgb(share, theme)) : "var(--query)");
   return (
     <ol class="vt-bars" aria-label={label}>
-      {bars.map(([name, share, { told, colour, isMasked = false } = {}], index) => (
+      {bars.map(([name, share, { told, colour, isMasked = false, role = all } = {}], index) => (
         <li key={`${index} ${name}`}>
           {onChoose ? (
             <button

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -28,6 +28,9 @@ _ABOUT = (
 )
 _ZOOMS = (1, 2, 4, 8)
 
+#: Of groups: words that are read, words that are written, words of both, the others.
+COLOURS = ("key", "query", "ink", "muted")
+
 
 class EmbeddingMap(View):
     """Look around in an embedding table, with each token as a point.
@@ -47,7 +50,7 @@ class EmbeddingMap(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     data = traitlets.Dict(help="tokens, vectors, points and groups").tag(sync=True, content=True)
     token = traitlets.Unicode(help="the chosen token").tag(sync=True)
@@ -61,6 +64,7 @@ class EmbeddingMap(View):
         groups: Sequence[str] | None = None,
         *,
         token: str | None = None,
+        colours: Mapping[str, str] | None = None,
     ) -> None:
         """Make a map.
 
@@ -69,6 +73,7 @@ class EmbeddingMap(View):
             tokens: a name for each.
             groups: what each token belongs to, such as its language; at most four different ones.
             token: the token that is chosen first; by default the first.
+            colours: the colour of each group, one of `COLOURS`; by default as they come.
 
         Raises:
             UserError: if these do not fit each other, or there is no such token.
@@ -84,6 +89,9 @@ class EmbeddingMap(View):
         names = list(dict.fromkeys(groups))
         if len(names) > 4:
             raise UserError(f"a map tells four groups apart, and there are {len(names)}; join some")
+        colours = dict(zip(names, COLOURS, strict=False)) if colours is None else colours
+        if set(names) - set(colours) or set(colours.values()) - set(COLOURS):
+            raise UserError(f"colours are {dict(colours)}; give each group one of {', '.join(COLOURS)}")
         plane = principal_plane(self._vectors)
         super().__init__(
             traits={
@@ -95,6 +103,7 @@ class EmbeddingMap(View):
                     "points": plane.points.astype("<f4").tobytes(),
                     "shares": list(plane.shares),
                     "groups": names,
+                    "roles": [colours[name] for name in names],
                     "group_of": [names.index(each) for each in groups],
                 },
                 "token": self._tokens[0] if token is None else token,
