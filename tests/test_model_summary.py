@@ -149,7 +149,7 @@ def test_the_page_counts_parameters_of_models_of_any_size() -> None:
     draw = random.Random(3).randint
     sizes = [model_summary_lab().values, *(random_sizes(draw) for _ in range(10))]
     found = answers_in_node(
-        {"modelParts, learnedBy, learnedByAll, sharesOf": "widgets/model_summary_lab/model_parts.js"},
+        {"modelParts, learnedBy, learnedByAll, sharesOf": "widgets/model_summary_lab/model_parts.ts"},
         """(given) => given.map((sizes) => {
             const parts = modelParts(sizes);
             const lengths = ([name, axes]) => [name, axes.map(({ length }) => length)];
@@ -179,7 +179,7 @@ def test_the_page_offers_only_models_that_exist() -> None:
     values = [0, 1, 2, 3, 7, 33, 100, 511, 512, 999, 10**7, 2.6]
     steps = [[generator.choice(controls), generator.choice(values)] for _ in range(200)]
     found = answers_in_node(
-        {"withSize": "widgets/model_summary_lab/sizes.js"},
+        {"withSize": "widgets/model_summary_lab/sizes.ts"},
         """({ first, steps }) => {
             let sizes = first;
             return steps.map(([control, value]) => (sizes = withSize(sizes, control, value)));

@@ -13,12 +13,18 @@ import {
 import { samePlaces, withPlace } from "../../viz_transformer/widgets/figure_lab/view.js";
 import { headlineOf, lineOf, stdText } from "../../viz_transformer/widgets/initial_loss_lab/sentences.ts";
 import { logitsAt } from "../../viz_transformer/widgets/initial_loss_lab/starts.ts";
-import { headGrids } from "../../viz_transformer/widgets/model_summary_lab/head_grids.js";
-import { memoryPath } from "../../viz_transformer/widgets/model_summary_lab/memory_path.js";
-import * as machine from "../../viz_transformer/widgets/model_summary_lab/model_parts.js";
-import { billInWords, shapeLines } from "../../viz_transformer/widgets/model_summary_lab/part_box.js";
-import { nearestStop, withSize } from "../../viz_transformer/widgets/model_summary_lab/sizes.js";
-import { consequencesInWords } from "../../viz_transformer/widgets/model_summary_lab/view.js";
+import { headGrids } from "../../viz_transformer/widgets/model_summary_lab/head_grids.ts";
+import * as machine from "../../viz_transformer/widgets/model_summary_lab/model_parts.ts";
+import {
+  billInWords,
+  consequencesInWords,
+  shapeLines,
+} from "../../viz_transformer/widgets/model_summary_lab/sentences.ts";
+import {
+  correctionInWords,
+  nearestStop,
+  withSize,
+} from "../../viz_transformer/widgets/model_summary_lab/sizes.ts";
 import { assertTable, floats, withoutMarks } from "./helpers.mjs";
 
 test("the moves of one changed word are a row for each part, and rounding is no move", () => {
@@ -120,12 +126,26 @@ test("heads divide the width, and a slider stands at the stop nearest by ratio",
   assert.deepEqual([nearestStop([32, 64, 128], 96), nearestStop([1, 2, 4], 1000)], [2, 2]);
 });
 
-test("the grids are to scale, and no more than have room; the memory goes into cross-attention", () => {
+test("a size that is set otherwise than asked for is said, and why", () => {
+  const told = (name, value, most = 1000) =>
+    correctionInWords(SIZES, { name, label: name, most, stops: [] }, value);
+  assert.equal(told("n_heads", 7), "7 heads do not divide d_model = 512: there are 4.");
+  assert.equal(told("d_model", 100), "8 heads do not divide d_model = 100: there are 5.");
+  assert.equal(told("d_model", 513), "d_model is even: it is 512.");
+  assert.equal(told("d_ff", 99, 50), "“d_ff” is 50, of 1 to 50.");
+  assert.equal(told("n_layers", 0), "“n_layers” is 1, of 1 to 1,000.");
+  assert.equal(told("n_source", Number.NaN), "“n_source” is still 6.");
+  for (const [name, value] of [
+    ["n_heads", 16],
+    ["d_model", 256],
+    ["vocab_size", 35],
+  ])
+    assert.equal(told(name, value), "");
+});
+
+test("the grids are to scale, and no more than have room", () => {
   const { width, height, path } = headGrids({ heads: 2, queries: 4, keys: 8 });
   assert.deepEqual([width, height], [2 * 22 + 4 + 2, 11 + 2]);
   assert.equal(path.match(/M/g).length, 2 * (5 + 9));
   assert.equal(headGrids({ heads: 40, queries: 100, keys: 100 }).path.match(/M/g).length, 16 * 4);
-  const encoder = { left: 0, right: 100, top: 80, bottom: 200 };
-  const cross = { left: 160, right: 240, top: 100, bottom: 140 };
-  assert.equal(memoryPath({ encoder, cross, gutter: 130 }).path, "M30 80V68H130V120H157");
 });

@@ -44,6 +44,7 @@ STAGED: dict[str, Callable[[], View]] = {
     "initial loss lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
     "block lab": lambda: labs.block_lab(load_translator(), SENTENCE, changed=2),
     "embedding map": vt.embedding_map,
+    "model summary lab": labs.model_summary_lab,
     "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
 }

@@ -2,41 +2,49 @@
 //
 // model/model_summary.py asks a real model for the same; a test compares the two.
 
-/**
- * @typedef {object} Sizes
- * @property {number} n_source tokens in the source sentence
- * @property {number} n_target tokens in the target sentence
- * @property {number} d_model
- * @property {number} n_heads
- * @property {number} d_ff
- * @property {number} n_layers in each stack
- * @property {number} vocab_size
- *
- * @typedef {object} Axis one axis of a shape
- * @property {number} length
- * @property {string[]} from names of the sizes that it follows from
- *
- * @typedef {object} Part
- * @property {"encoder" | "decoder"} stack
- * @property {string} name
- * @property {string} sort one of SORTS
- * @property {Record<string, Axis[]>} shapes what it makes, by name
- * @property {[string, number][]} bill what it learns in one layer: how it is counted, and how many
- * @property {string[]} from names of the sizes that its count follows from
- * @property {number} times how often it stands in its stack
- * @property {boolean} inLayer whether every layer has one
- */
+export interface Sizes {
+  /** Tokens in the source sentence, and in the target sentence. */
+  n_source: number;
+  n_target: number;
+  d_model: number;
+  n_heads: number;
+  d_ff: number;
+  /** In each stack. */
+  n_layers: number;
+  vocab_size: number;
+}
+
+export type SizeName = keyof Sizes;
+
+/** What follows from sizes. */
+interface Following {
+  from: SizeName[];
+}
+
+/** One axis of a shape. */
+export interface Axis extends Following {
+  length: number;
+}
+
+export interface Part extends Following {
+  stack: "encoder" | "decoder";
+  name: string;
+  sort: (typeof SORTS)[number];
+  /** What it makes, by name. */
+  shapes: Record<string, Axis[]>;
+  /** What it learns in one layer: how it is counted, and how many. `from` is what that follows from. */
+  bill: [how: string, numbers: number][];
+  /** How often it stands in its stack. */
+  times: number;
+  /** Whether every layer has one. */
+  inLayer: boolean;
+}
 
 /** Sorts of parts, in the order of the bar. */
-export const SORTS = ["attention", "feed-forward", "norms", "words and positions"];
+export const SORTS = ["attention", "feed-forward", "norms", "words and positions"] as const;
 
-/**
- * The encoder's parts, then the decoder's, each from the bottom up.
- *
- * @param {Sizes} sizes
- * @returns {Part[]}
- */
-export function modelParts(sizes) {
+/** The encoder's parts, then the decoder's, each from the bottom up. */
+export function modelParts(sizes: Sizes): Part[] {
   const { d_model, vocab_size } = sizes;
   const table = entry(`${count(vocab_size)} words × ${count(d_model)}`, vocab_size * d_model);
   return [
@@ -57,28 +65,28 @@ export function modelParts(sizes) {
 }
 
 /** How many parameters a part has in one layer. */
-export function learnedBy(part) {
+export function learnedBy(part: Part): number {
   return part.bill.reduce((sum, [, numbers]) => sum + numbers, 0);
 }
 
 /** How many parameters all parts have together. */
-export function learnedByAll(parts) {
+export function learnedByAll(parts: readonly Part[]): number {
   return parts.reduce((sum, part) => sum + learnedBy(part) * part.times, 0);
 }
 
 /** The share of the parameters in each of SORTS, 0 to 1. */
-export function sharesOf(parts) {
+export function sharesOf(parts: readonly Part[]): number[] {
   const total = learnedByAll(parts);
   return SORTS.map((sort) => learnedByAll(parts.filter((part) => part.sort === sort)) / total);
 }
 
 /** Whether an axis or a count follows from a size. */
-export function follows({ from }, size) {
-  return from.includes(size);
+export function follows({ from }: Following, size: SizeName | ""): boolean {
+  return size !== "" && from.includes(size);
 }
 
 /** How many shapes and counts follow from a size, and how many there are. */
-export function consequences(parts, size) {
+export function consequences(parts: readonly Part[], size: SizeName) {
   const shapes = parts.flatMap((part) => Object.values(part.shapes));
   return {
     shapes: shapes.filter((axes) => axes.some((axis) => follows(axis, size))).length,
@@ -89,35 +97,31 @@ export function consequences(parts, size) {
 }
 
 /** A count with commas between its thousands. */
-export function count(number) {
+export function count(number: number): string {
   return number.toLocaleString("en-US");
 }
 
-/** @returns {[string, number]} */
-function entry(how, numbers) {
+function entry(how: string, numbers: number): [string, number] {
   return [how, numbers];
 }
 
-/** @returns {Axis} */
-function axis(length, ...from) {
+function axis(length: number, ...from: SizeName[]): Axis {
   return { length, from };
 }
 
 /** The axes of a batch of one sentence: [1, word]. */
-function wordAxes(side, sizes) {
+function wordAxes(side: "n_source" | "n_target", sizes: Sizes): [Axis, Axis] {
   return [axis(1), axis(sizes[side], side)];
 }
 
-/** @returns {Part} */
-function embedding(stack, sizes, bill, from) {
+function embedding(stack: Part["stack"], sizes: Sizes, bill: Part["bill"], from: SizeName[]): Part {
   const words = wordAxes(stack === "encoder" ? "n_source" : "n_target", sizes);
   const shapes = { ids: words, vectors: [...words, axis(sizes.d_model, "d_model")] };
-  const sort = "words and positions";
+  const sort = SORTS[3];
   return { stack, name: "embedding + positions", sort, shapes, bill, from, times: 1, inLayer: false };
 }
 
-/** @returns {Part} */
-function attention(stack, name, sizes) {
+function attention(stack: Part["stack"], name: string, sizes: Sizes): Part {
   const { d_model, n_heads, n_layers } = sizes;
   const asks = stack === "encoder" ? "n_source" : "n_target";
   const answers = name === "masked self-attention" ? "n_target" : "n_source";
@@ -143,8 +147,7 @@ function attention(stack, name, sizes) {
   };
 }
 
-/** @returns {Part} */
-function feedForward(stack, sizes) {
+function feedForward(stack: Part["stack"], sizes: Sizes): Part {
   const { d_model, d_ff, n_layers } = sizes;
   const words = wordAxes(stack === "encoder" ? "n_source" : "n_target", sizes);
   return {
@@ -165,8 +168,7 @@ function feedForward(stack, sizes) {
   };
 }
 
-/** @returns {Part} */
-function norm(stack, sizes) {
+function norm(stack: Part["stack"], sizes: Sizes): Part {
   const { d_model, n_layers } = sizes;
   const words = wordAxes(stack === "encoder" ? "n_source" : "n_target", sizes);
   return {
@@ -181,8 +183,7 @@ function norm(stack, sizes) {
   };
 }
 
-/** @returns {Part} */
-function logits(sizes) {
+function logits(sizes: Sizes): Part {
   return {
     stack: "decoder",
     name: "logits",

@@ -3,16 +3,21 @@
 
 const [SIDE, GAP, MOST_HEADS, MOST_LINES] = [22, 4, 16, 10];
 
-/**
- * The outline of the grids as the path of an SVG, and its size.
- *
- * @param {{heads: number, queries: number, keys: number}} shape
- */
-export function headGrids({ heads, queries, keys }) {
+interface Grid {
+  width: number;
+  height: number;
+  rows: number;
+  cols: number;
+}
+
+/** The outline of the grids as the path of an SVG, and its size. */
+export function headGrids({ heads, queries, keys }: { heads: number; queries: number; keys: number }) {
   const cell = SIDE / Math.max(queries, keys);
-  const [width, height] = [keys, queries].map((cells) => Math.max(2, round(cells * cell)));
+  const long = (cells: number) => Math.max(2, round(cells * cell));
+  const [width, height] = [long(keys), long(queries)];
   const shown = Math.min(heads, MOST_HEADS);
-  const [rows, cols] = [queries, keys].map((cells) => (cells <= MOST_LINES ? cells : 1));
+  const lines = (cells: number) => (cells <= MOST_LINES ? cells : 1);
+  const [rows, cols] = [lines(queries), lines(keys)];
   const path = Array.from({ length: shown }, (_, head) =>
     gridPath(1 + head * (width + GAP), 1, { width, height, rows, cols }),
   ).join("");
@@ -20,7 +25,7 @@ export function headGrids({ heads, queries, keys }) {
 }
 
 /** The lines of one grid. */
-function gridPath(left, top, { width, height, rows, cols }) {
+function gridPath(left: number, top: number, { width, height, rows, cols }: Grid): string {
   const across = Array.from(
     { length: rows + 1 },
     (_, row) => `M${round(left)} ${round(top + (row * height) / rows)}h${width}`,
@@ -32,6 +37,6 @@ function gridPath(left, top, { width, height, rows, cols }) {
   return [...across, ...down].join("");
 }
 
-function round(number) {
+function round(number: number): number {
   return Math.round(number * 100) / 100;
 }
