@@ -7,8 +7,11 @@ const MOST_CELLS = 400;
 const MOST_ROWS = 50;
 
 /**
- * The content of the table: {caption, heads, rows}. All weights of a small head; of a large one the
- * pinned row or column, or without a pin the strongest weights.
+ * The content of the table: {caption, heads, rows, placeOf}. All weights of a small head; of a large one the
+ * pinned row or column, or without a pin the strongest weights. `placeOf` gives the row and column of a weight.
+ *
+ * @returns {{caption: string, heads: string[], rows: string[][],
+ *   placeOf: (query: number, key: number) => [number, number] | null}}
  */
 export function tableOf(shown, title, { query, key }) {
   const { weights, rows, cols, rowNames, keys, limit, masked, entry } = shown;
@@ -23,6 +26,7 @@ export function tableOf(shown, title, { query, key }) {
       caption: `${title}: all weights; a row is a query, a column a key.`,
       heads: ["query", ...keys],
       rows: count(rows).map((row) => [rowNames[row], ...count(cols).map((col) => weight(row, col))]),
+      placeOf: (row, col) => [row, col + 1],
     };
   }
   if (query !== null) {
@@ -30,6 +34,7 @@ export function tableOf(shown, title, { query, key }) {
       caption: `${title}: all weights of the pinned query ${visible(rowNames[query])}.`,
       heads: ["key", "weight", "rank"],
       rows: count(cols).map((col) => [keys[col], exact(query, col), rank(query, col)]),
+      placeOf: (row, col) => (row === query ? [col, 1] : null),
     };
   }
   if (key !== null) {
@@ -37,6 +42,7 @@ export function tableOf(shown, title, { query, key }) {
       caption: `${title}: all weights on the pinned key ${visible(keys[key])}; ranks are those in each query's row.`,
       heads: ["query", "weight", "rank"],
       rows: count(rows).map((row) => [rowNames[row], exact(row, key), rank(row, key)]),
+      placeOf: (row, col) => (col === key ? [row, 1] : null),
     };
   }
   const strongest = strongestCells(weights, MOST_ROWS);
@@ -47,6 +53,10 @@ export function tableOf(shown, title, { query, key }) {
       const [row, col] = [Math.floor(index / cols), index % cols];
       return [rowNames[row], keys[col], exact(row, col), rank(row, col)];
     }),
+    placeOf(row, col) {
+      const at = strongest.indexOf(row * cols + col);
+      return at < 0 ? null : [at, 2];
+    },
   };
 }
 
