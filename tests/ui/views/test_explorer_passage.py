@@ -65,7 +65,7 @@ def test_marks_move_and_turn_back_from_where_they_are(root: Locator) -> None:
     assert marks_after(root, 0) == pytest.approx(halfway, abs=0.5)
     marks_after(root, MOTION_MS)
     expect(overlay).to_have_count(0)
-    assert root.locator(".vt-place").evaluate("(place) => place.style.length") == 0
+    expect(root.locator(".vt-head canvas")).to_have_css("opacity", "1")
 
 
 @pytest.mark.parametrize("name", ["Lines", "All heads", "Table", "Linked", "Sentence"])

@@ -1,11 +1,11 @@
 // From one picture of a head to another: the mark of each weight moves from its old place to its new one.
 //
-// The pictures themselves are drawn as ever; marks in motion are on a canvas above them, which is there only
-// as long as they move.
+// Marks in motion are on a canvas above the new picture, which is there only as long as they move.
 
 import { type Tween, tween } from "../base/motion.ts";
 import { fitCanvas, zoomOf } from "../base/js/canvas.js";
 import { colourOf } from "../base/js/colour.js";
+import { element } from "../base/js/controls.js";
 import type { Curve } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.js";
 import type { Picture } from "./mount.ts";
@@ -17,12 +17,14 @@ const MOST = 600; // marks
 const MOST_WEIGHTS = 1 << 16; // of a head: where there are more, none can be followed
 const SIZE = 10; // numbers of a mark
 const THINNEST = 0.2; // pixels
-const OPAQUE = 3; // the marks fade in the last third of their way
-const BRIEF = 2; // the picture that is left fades in the first half
+const [BRIEF, OPAQUE] = [2, 3]; // the picture that is left fades in the first half, the marks in the last third
 const WITH_ALL_KINDS: Snapshot["mode"][] = ["wall", "sentence", "linked"];
 
 /** What stands for a weight: a curve, how thick it is (0: not drawn), and its place on the scale of colours. */
 export type Mark = [...Curve, width: number, shade: number];
+
+/** Marks by the head's name and the weight's place in it. */
+type Marked = Map<string, Mark>;
 
 /** Where a picture has its marks: in units of the theme's scale from the corner of a node. */
 export interface Marks {
@@ -53,23 +55,22 @@ export function moved({ weights, limit }: Pick<DisplayedHead, "weights" | "limit
   return found.sort((a, b) => Math.abs(weights[a]) - Math.abs(weights[b])).slice(-MOST);
 }
 
-/** The marks of some heads where `place` has them, by the head's name and the weight's place in it. */
-export function marksOf(heads: DisplayedHead[], place: Marks["of"]): Map<string, Mark> {
-  const marks = new Map<string, Mark>();
-  for (const shown of heads)
-    for (const at of moved(shown)) {
-      const mark = place(shown, Math.floor(at / shown.cols), at % shown.cols);
-      if (mark) marks.set(`${at} ${shown.name}`, mark);
-    }
-  return marks;
+/** The marks of some heads, as `place` has them. */
+export function marksOf(heads: DisplayedHead[], place: Marks["of"]): Marked {
+  return new Map(
+    heads.flatMap((shown) =>
+      moved(shown).flatMap((at): [string, Mark][] => {
+        const mark = place(shown, Math.floor(at / shown.cols), at % shown.cols);
+        return mark ? [[`${at} ${shown.name}`, mark]] : [];
+      }),
+    ),
+  );
 }
 
-/** A mark on its way, in pixels: `scale` of them are a unit, and the corner of its node is at x and y. */
+/** A mark in pixels: `scale` of them are a unit, and the corner of its node is at x and y. */
 export function movedBy(mark: Mark, scale: number, x: number, y: number): Mark {
-  return mark.map((value, at) => {
-    if (at === SIZE - 1) return value;
-    return value * scale + (at === SIZE - 2 ? 0 : at % 2 ? y : x);
-  }) as Mark;
+  const corner = [x, y, x, y, x, y, x, y, 0];
+  return mark.map((value, at) => (at < corner.length ? value * scale + corner[at] : value)) as Mark;
 }
 
 /** Some marks and where they go. */
@@ -80,65 +81,77 @@ interface Journey {
 }
 
 /** A journey of the marks that are in both pictures, or null; a number before them goes from 0 to 1. */
-export function journeyOf(
-  from: Map<string, Mark>,
-  to: Map<string, Mark>,
-  motion: Tween = tween(),
-): Journey | null {
+export function journeyOf(from: Marked, to: Marked, motion: Tween = tween()): Journey | null {
   const names = Array.from(to.keys()).filter((name) => from.has(name));
   if (!names.length) return null;
   motion.at([0, ...names.flatMap((name) => from.get(name)!)]);
   return { names, to: [1, ...names.flatMap((name) => to.get(name)!)], motion };
 }
 
+/** A picture that is left: where it was, and its marks; new until the next one is drawn. */
+interface Left {
+  on: HTMLElement;
+  box: Box;
+  marks: Marked;
+  heads: DisplayedHead[];
+  isNew: boolean;
+}
+
 /** The marks between two pictures. */
 export class Passage {
   #room: Room;
   #mode: Snapshot["mode"] | null = null;
-  #from: { marks: Map<string, Mark>; heads: DisplayedHead[] } | null = null;
+  #left: Left | null = null;
   #journey: Journey | null = null;
-  #left: { on: HTMLElement; box: Box } | null = null; // the picture that is left, and where it was
+  #shown: HTMLElement | null = null; // the new picture, which comes into sight meanwhile
   #canvas: HTMLCanvasElement | null = null;
+  #frame = 0;
 
   constructor(room: Room) {
     this.#room = room;
   }
 
   /** Before a frame: if it shows another picture, remember where the marks of this one are. */
-  leave(snapshot: Snapshot, picture: Picture | null): void {
-    const { mode, shown, entries, pictureOf } = snapshot;
+  leave({ mode, shown, entries, pictureOf }: Snapshot, picture: Picture | null): void {
     if (mode === this.#mode) return;
     const isWide = [mode, this.#mode].every((each) => each && WITH_ALL_KINDS.includes(each));
     this.#mode = mode;
     if (!picture?.marks) return;
     const heads = isWide ? Array.from(entries.keys(), pictureOf) : [shown];
     const marks = this.#marksIn(picture.marks, heads);
-    this.#left = { on: picture.marks.on, box: this.#boxOf(picture.marks.on) };
     const now = this.#journey?.motion.at(this.#journey.to) ?? [];
     this.#journey?.names.forEach((name, at) => {
       if (marks.has(name)) marks.set(name, now.slice(1 + at * SIZE, 1 + (at + 1) * SIZE) as Mark);
     });
-    this.#from = { marks, heads };
+    const { on } = picture.marks;
+    this.#left = { on, box: this.#boxOf(on), marks, heads, isNew: true };
     this.#room.moving.settle();
   }
 
-  /** After a frame: set out to the picture that it shows, or go on. */
+  /** After a frame: if it shows another picture, set out to that. */
   follow(picture: Picture | null): void {
-    if (this.#from) {
-      const { marks, heads } = this.#from;
-      this.#from = null;
-      this.#journey = picture?.marks ? journeyOf(marks, this.#marksIn(picture.marks, heads)) : null;
-    }
-    const [share, ...values] = this.#journey?.motion.at(this.#journey.to) ?? [1];
-    if (share < 1) this.#draw(share, values);
-    else this.#end();
+    if (!this.#left?.isNew) return;
+    this.#left.isNew = false;
+    const { marks, heads } = this.#left;
+    this.#shown = picture?.marks?.on ?? null;
+    this.#journey = picture?.marks ? journeyOf(marks, this.#marksIn(picture.marks, heads)) : null;
+    cancelAnimationFrame(this.#frame);
+    this.#step(this.#boxOf(this.#room.place!));
   }
 
-  #marksIn({ on, of }: Marks, heads: DisplayedHead[]): Map<string, Mark> {
-    const { scale } = this.#room.theme;
+  /** Draw the marks alone, as the picture beneath them stands still: `place` is its box. */
+  #step(place: Box): void {
+    const [share, ...values] = this.#journey?.motion.at(this.#journey.to) ?? [1];
+    if (share < 1) {
+      this.#draw(share, values, place);
+      this.#frame = requestAnimationFrame(() => this.#step(place));
+    } else this.end();
+  }
+
+  #marksIn({ on, of }: Marks, heads: DisplayedHead[]): Marked {
     const [x, y] = this.#boxOf(on);
     const marks = marksOf(heads, of);
-    for (const [name, mark] of marks) marks.set(name, movedBy(mark, scale, x, y));
+    for (const [name, mark] of marks) marks.set(name, movedBy(mark, this.#room.theme.scale, x, y));
     return marks;
   }
 
@@ -153,47 +166,35 @@ export class Passage {
     return this.#room.place!.closest<HTMLElement>(".vt-zones")!;
   }
 
-  #draw(share: number, values: number[]): void {
-    const { theme, frame, place } = this.#room;
-    if (!this.#canvas) {
-      this.#canvas = document.createElement("canvas");
-      this.#canvas.className = "vt-passage";
-      this.#canvas.setAttribute("aria-hidden", "true");
-      this.#zones.append(this.#canvas);
-    }
-    place!.style.setProperty("--vt-arrived", String(share));
-    const { clientWidth, clientHeight } = this.#zones;
-    const context = fitCanvas(this.#canvas, clientWidth, clientHeight);
-    const { limit } = this.#room.snapshot().shown;
-    const stops = limit === null ? theme.stops : theme.signedStops;
-    const { on, box } = this.#left!;
-    if (on instanceof HTMLCanvasElement && on.width) {
-      context.save();
-      context.beginPath();
-      context.rect(...this.#boxOf(place!)); // the wall was larger, and must not cover what stands beside the stage now
-      context.clip();
-      context.globalAlpha = Math.max(0, 1 - BRIEF * share);
-      context.drawImage(on, ...box);
-      context.restore();
-    }
+  #draw(share: number, values: number[], place: Box): void {
+    const { on, box, heads } = this.#left!;
+    this.#canvas ??= element(this.#zones, "canvas", "vt-passage", { "aria-hidden": "true" });
+    this.#shown!.style.opacity = String(share);
+    const context = fitCanvas(this.#canvas, this.#zones.clientWidth, this.#zones.clientHeight);
+    context.globalAlpha = Math.max(0, 1 - BRIEF * share);
+    const isInside = box[0] > place[0] - 1; // the wall was larger, and would cover what stands beside the stage
+    if (on instanceof HTMLCanvasElement && on.width && isInside) context.drawImage(on, ...box);
     context.globalAlpha = Math.min(1, OPAQUE * (1 - share));
+    const { stops, signedStops } = this.#room.theme;
     for (let at = 0; at < values.length; at += SIZE) {
       const [x0, y0, x1, y1, x2, y2, x3, y3, width, shade] = values.slice(at, at + SIZE);
       if (width < THINNEST) continue; // a canvas takes no width of 0
-      context.strokeStyle = `rgb(${colourOf(shade, stops)})`;
+      context.strokeStyle = `rgb(${colourOf(shade, heads[0].limit === null ? stops : signedStops)})`;
       context.lineWidth = width;
       context.beginPath();
       context.moveTo(x0, y0);
       context.bezierCurveTo(x1, y1, x2, y2, x3, y3);
       context.stroke();
     }
-    frame.redraw();
   }
 
-  #end(): void {
+  /** Be there at once. */
+  end(): void {
+    cancelAnimationFrame(this.#frame);
     [this.#journey, this.#left] = [null, null];
-    this.#canvas?.remove();
+    if (!this.#canvas) return;
+    this.#canvas.remove();
     this.#canvas = null;
-    this.#room.place?.style.removeProperty("--vt-arrived");
+    this.#shown!.style.opacity = "";
   }
 }

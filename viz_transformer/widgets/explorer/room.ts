@@ -130,5 +130,6 @@ export class Room {
 
   close(): void {
     this.store.close();
+    this.passage.end();
   }
 }
