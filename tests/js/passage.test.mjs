@@ -6,12 +6,9 @@ import { test } from "node:test";
 import { tween } from "../../viz_transformer/widgets/base/motion.ts";
 import * as passage from "../../viz_transformer/widgets/explorer/passage.ts";
 
-const head = (weights, limit = null, cols = 2) => ({
-  name: "a",
-  weights: Float32Array.from(weights),
-  limit,
-  cols,
-});
+/** A head of two keys, as far as it is read here. */
+const head = (weights, limit = null) =>
+  /** @type {any} */ ({ name: "a", weights: Float32Array.from(weights), limit, cols: 2 });
 
 test("marks of at least 1% move, the strongest above the others", () => {
   assert.deepEqual(passage.moved(head([0.5, 0.009, 0.011, 0.48])), [2, 3, 0]);
