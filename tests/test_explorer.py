@@ -86,6 +86,23 @@ def test_another_kind_keeps_the_words_and_heads_that_it_shares() -> None:
     assert selection(view) == ("encoder", 0, 1, None, None)
 
 
+def test_a_picture_that_a_cell_sets_is_what_is_shown() -> None:
+    view = explore(make_trace())
+    assert (view.linked, view.picture) == (True, "matrix")
+    view.picture = "matrix"  # the same name again
+    assert not view.linked
+    view.linked, view.wall = True, True
+    view.picture = "table"
+    assert (view.linked, view.wall) == (False, False)
+    view.linked = True
+    with pytest.raises(UserError, match="picture"):
+        view.picture = "map"
+    assert (view.linked, view.picture) == (True, "table")  # a wrong name changes nothing
+    assert explore(make_trace(), linked=True, picture="lines").linked
+    view.set_state({"linked": True, "picture": "lines"})  # as a page sets them, both at once
+    assert (view.linked, view.picture) == (True, "lines")
+
+
 def test_a_new_trace_arrives_in_one_message_and_keeps_what_fits() -> None:
     view = explore(make_trace(), layer=1, head=3, query=1, key=4)
     view.linked_heads = {"encoder": (1, 3)}

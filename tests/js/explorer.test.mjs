@@ -454,12 +454,27 @@ test("the table of a large head holds what is pinned or strongest", () => {
   const words = Array.from({ length: 30 }, (_, i) => `w${i}`);
   const weights = Array.from({ length: 900 }, (_, cell) => cell / 1000);
   const large = pictureOf("encoder", words, words, weights);
-  assert.deepEqual(tableOf(large, "A head", { query: 1, key: null }).rows[29], ["w29", "0.059", "1"]);
-  assert.deepEqual(tableOf(large, "A head", { query: null, key: 2 }).rows[0], ["w0", "0.002", "28"]);
+  assert.deepEqual(tableOf(large, "A head", { query: 1, key: null }).rows[0], ["w29", "0.059", "1"]);
+  assert.deepEqual(tableOf(large, "A head", { query: null, key: 2 }).rows[29], ["w0", "0.002", "28"]);
   const strongest = tableOf(large, "A head", NONE);
   assert.equal(strongest.rows.length, 50);
   assert.deepEqual(strongest.rows[0], ["w29", "w29", "0.899", "1"]);
   assert.match(strongest.caption, /strongest 50 of 900 weights/);
+  assert.deepEqual([strongest.placeOf(29, 28), strongest.placeOf(0, 0)], [[1, 2], null]);
+  const sparse = pictureOf(
+    "decoder",
+    words,
+    words,
+    weights.map((weight, cell) => (cell % 30 < 3 ? weight : 0)),
+  );
+  const { rows, caption, placeOf } = tableOf(sparse, "A head", { query: 1, key: null });
+  assert.deepEqual(rows, [
+    ["w2", "0.032", "1"],
+    ["w1", "0.031", "2"],
+    ["w0", "0.03", "3"],
+  ]);
+  assert.match(caption, /The other 27 are masked or 0\.$/);
+  assert.deepEqual([placeOf(1, 0), placeOf(1, 5), placeOf(2, 0)], [[2, 1], null, null]);
   assert.deepEqual(strongestCells(Float32Array.from([0.5, -0.9, 0.5, 0.5]), 2), [1, 0]);
 });
 

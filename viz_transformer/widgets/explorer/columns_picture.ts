@@ -28,6 +28,7 @@ import {
 import type { DisplayedHead } from "./displayed_head.js";
 import { movePlace, type Place, pinOf } from "./linked_columns.js";
 import { addCanvas, type Mount, type Picture } from "./mount.ts";
+import type { Mark, Marks } from "./passage.ts";
 import type { Room, StageTheme } from "./room.ts";
 import type { Snapshot } from "./snapshot.js";
 
@@ -52,10 +53,12 @@ class ColumnsPicture implements Picture {
   #canvas;
   #flow = pulse();
   #layout: Layout | null = null;
-  #arcs: Arc[] = [];
+  #arcs: DrawnArc[] = [];
+  #links: Snapshot["links"] = [];
   #lastPinned = "";
   #lastFocus = "";
   close;
+  marks: Marks;
 
   constructor(room: Room, node: HTMLElement) {
     this.#room = room;
@@ -65,6 +68,7 @@ class ColumnsPicture implements Picture {
     this.#canvas = addCanvas(room, this.#scrolled, LABEL);
     this.close = this.#canvas.close;
     const { canvas, view } = this.#canvas;
+    this.marks = { on: canvas, of: (shown, query, key) => this.#markOf(shown, query, key) };
     addCanvasListeners<Place | Arc>(view, canvas, {
       scale: () => room.theme.scale,
       hitTest: (x, y) => this.#hitTest(x, y),
@@ -84,6 +88,22 @@ class ColumnsPicture implements Picture {
     if (!this.#layout) return null;
     const below = y + this.#top;
     return tokenAt(this.#layout, x, below) ?? arcAt(this.#layout, this.#arcs, x, below);
+  }
+
+  /** The arc of a weight, if it is in view; one that is not drawn thins out on its way to where it would be. */
+  #markOf({ name, limit }: DisplayedHead, query: number, key: number): Mark | null {
+    const at = this.#links.findIndex((link) => link.shown.name === name);
+    if (!this.#layout || at < 0) return null;
+    const [left, right] = this.#links[at].flip ? [key, query] : [query, key];
+    const top = this.#top;
+    const arc = this.#arcs.findLast((each) => each.at === at && each.left === left && each.right === right);
+    const place = arc ?? { at, left, right, value: 0 };
+    if (!arcInView(this.#layout, top, place)) return null;
+    const [x0, y0, x1, y1, x2, y2, x3, y3] = curveOf(this.#layout, place);
+    const drawn: [number, number] = arc
+      ? [thickness(arc.value, this.#layout), shadeOfArc(arc, limit)]
+      : [0, 0];
+    return [x0, y0 - top, x1, y1 - top, x2, y2 - top, x3, y3 - top, ...drawn];
   }
 
   /** The cell of an arc, or of a word. */
@@ -177,11 +197,12 @@ class ColumnsPicture implements Picture {
     const moved = links.map((link) => ({ ...link, shown: room.moving(link.shown) }));
     const paths = pathsIn(snapshot, moved, layout, this.#top, focus, room);
     const others = focus ? pathsIn(snapshot, moved, layout, this.#top, null, room) : paths;
-    this.#arcs = [...arcsOf(paths, moved), ...(focus ? arcsOf(others, moved) : [])];
+    const arcs = drawnArcs(paths, focus ? others : null, moved, places);
+    [this.#arcs, this.#links] = [arcs, links];
     const flow = this.#flow;
     const isMoving = moved.some((link, at) => link.shown !== links[at].shown);
     const told = isMoving && focus ? pathsIn(snapshot, links, layout, this.#top, focus, room, "told") : paths;
-    const parts = { snapshot, links: moved, paths, told, others, focus, places, flow };
+    const parts = { snapshot, links: moved, paths, told, arcs, focus, places, flow };
     drawColumns(context, layout, this.#top, parts, room);
     if (flow.isMoving()) room.frame.redraw();
     room.lines = focus ? [] : paths.lines;
@@ -189,6 +210,9 @@ class ColumnsPicture implements Picture {
     this.#canvas.announce({ rows, cols, row: pinned.query, col: pinned.key, text: snapshot.told() });
   }
 }
+
+/** An arc, and whether it is not what is chosen. */
+type DrawnArc = Arc & { isPale: boolean };
 
 /** The places of the words, and the size of their letters. */
 type Layout = ColumnsLayout & { size: number };
@@ -236,7 +260,7 @@ interface Drawn {
   paths: Paths;
   /** The paths of the numbers, which do not move. */
   told: Paths;
-  others: Paths;
+  arcs: DrawnArc[];
   focus: Place | null;
   places: Place[];
   flow: ReturnType<typeof pulse>;
@@ -254,37 +278,49 @@ function drawColumns(
   room: Room,
 ): void {
   const { theme } = room;
-  const { snapshot, links, paths, others, focus, places } = drawn;
+  const { snapshot, arcs, focus } = drawn;
   context.translate(0, -top);
   const { limit } = snapshot.shown;
-  const colour = (value: number, isPale: boolean) => {
-    if (limit === null)
-      return `rgb(${colourOf(isPale ? PALE * Math.abs(value) + 0.04 : value, theme.stops)})`;
-    const strength = 0.5 * Math.min(1, Math.abs(value)) * (isPale ? 0.3 : 1);
-    return `rgb(${colourOf(value < 0 ? 0.5 - strength : 0.5 + strength, theme.signedStops)})`;
-  };
-  const chosen = places.length > 1 ? arcOfCell(places) : null;
-  const isChosen = (arc: Arc) =>
-    !chosen || (arc.at === chosen.at && arc.left === chosen.left && arc.right === chosen.right);
-  const stroke = (arc: Arc, isPale: boolean) => {
-    if (!arcInView(layout, top, arc)) return;
+  const stops = limit === null ? theme.stops : theme.signedStops;
+  for (const arc of arcs) {
+    if (!arcInView(layout, top, arc)) continue;
     const [x0, y0, x1, y1, x2, y2, x3, y3] = curveOf(layout, arc);
-    context.strokeStyle = colour(arc.value, isPale);
+    context.strokeStyle = `rgb(${colourOf(shadeOfArc(arc, limit), stops)})`;
     context.lineWidth = thickness(arc.value, layout);
     context.beginPath();
     context.moveTo(x0, y0);
     context.bezierCurveTo(x1, y1, x2, y2, x3, y3);
     context.stroke();
-  };
-  const byStrength = (a: Arc, b: Arc) => Math.abs(a.value) - Math.abs(b.value); // the strongest above the others
-  if (focus) for (const arc of arcsOf(others, links).sort(byStrength)) stroke(arc, true);
-  const lit = arcsOf(paths, links).sort(byStrength);
-  for (const arc of lit) stroke(arc, !isChosen(arc));
+  }
   if (focus && drawn.flow.isMoving())
-    for (const arc of lit) if (isChosen(arc)) drawDots(context, layout, arc, drawn, room);
+    for (const arc of arcs) if (!arc.isPale) drawDots(context, layout, arc, drawn, room);
   snapshot.names.forEach((_, at) => {
     drawColumn(context, layout, top, at, drawn, room);
   });
+}
+
+/** The arcs in the order in which they are drawn: the pale ones first, and the strongest of each above the others. */
+function drawnArcs(
+  paths: Paths,
+  others: Paths | null,
+  links: { flip: boolean }[],
+  places: Place[],
+): DrawnArc[] {
+  const chosen = places.length > 1 ? arcOfCell(places) : null;
+  const isChosen = (arc: Arc) =>
+    !chosen || (arc.at === chosen.at && arc.left === chosen.left && arc.right === chosen.right);
+  const inOrder = (of: Paths, isPale: (arc: Arc) => boolean) =>
+    arcsOf(of, links)
+      .map((arc) => ({ ...arc, isPale: isPale(arc) }))
+      .sort((a, b) => Math.abs(a.value) - Math.abs(b.value));
+  return [...(others ? inOrder(others, () => true) : []), ...inOrder(paths, (arc) => !isChosen(arc))];
+}
+
+/** The place of an arc's colour on its scale. */
+function shadeOfArc({ value, isPale }: DrawnArc, limit: number | null): number {
+  if (limit === null) return isPale ? PALE * Math.abs(value) + 0.04 : value;
+  const strength = 0.5 * Math.min(1, Math.abs(value)) * (isPale ? 0.3 : 1);
+  return value < 0 ? 0.5 - strength : 0.5 + strength;
 }
 
 /** The arc between two places that are chosen. */

@@ -7,47 +7,61 @@ const MOST_CELLS = 400;
 const MOST_ROWS = 50;
 
 /**
- * The content of the table: {caption, heads, rows}. All weights of a small head; of a large one the
- * pinned row or column, or without a pin the strongest weights.
+ * The content of the table: {caption, heads, rows, placeOf}. All weights of a small head; of a large one those of
+ * the pinned row or column, or without a pin of the whole, the strongest first and none that is 0. `placeOf` gives
+ * the row and column of a weight.
+ *
+ * @returns {{caption: string, heads: string[], rows: string[][],
+ *   placeOf: (query: number, key: number) => [number, number] | null}}
  */
 export function tableOf(shown, title, { query, key }) {
   const { weights, rows, cols, rowNames, keys, limit, masked, entry } = shown;
-  const weight = (row, col) =>
-    masked?.[row * cols + col] ? "masked" : formatWeight(weights[row * cols + col], limit, entry?.least);
-  const exact = (row, col) =>
-    masked?.[row * cols + col] ? "masked" : shortNumber(digitsOf(weights[row * cols + col], entry), 6);
-  const rank = (row, col) => (masked?.[row * cols + col] ? "–" : String(rankOf(shown, row, col).rank));
   const count = (size) => Array.from({ length: size }, (_, index) => index);
   if (rows * cols <= MOST_CELLS) {
+    const weight = (row, col) =>
+      masked?.[row * cols + col] ? "masked" : formatWeight(weights[row * cols + col], limit, entry?.least);
     return {
       caption: `${title}: all weights; a row is a query, a column a key.`,
       heads: ["query", ...keys],
       rows: count(rows).map((row) => [rowNames[row], ...count(cols).map((col) => weight(row, col))]),
+      placeOf: (row, col) => [row, col + 1],
     };
   }
+  const isOpen = (cell) => weights[cell] !== 0 && !masked?.[cell];
+  const listed = (cells) => {
+    const open = cells.filter(isOpen).sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]));
+    const left = cells.length - open.length;
+    return { open, left: left ? ` The other ${left} are masked or 0.` : "" };
+  };
   if (query !== null) {
-    return {
-      caption: `${title}: all weights of the pinned query ${visible(rowNames[query])}.`,
-      heads: ["key", "weight", "rank"],
-      rows: count(cols).map((col) => [keys[col], exact(query, col), rank(query, col)]),
-    };
+    const { open, left } = listed(count(cols).map((col) => query * cols + col));
+    const caption = `${title}: the weights of the pinned query ${visible(rowNames[query])}.${left}`;
+    return { ...cellsInRows(shown, open, ["key"]), caption };
   }
   if (key !== null) {
-    return {
-      caption: `${title}: all weights on the pinned key ${visible(keys[key])}; ranks are those in each query's row.`,
-      heads: ["query", "weight", "rank"],
-      rows: count(rows).map((row) => [rowNames[row], exact(row, key), rank(row, key)]),
-    };
+    const { open, left } = listed(count(rows).map((row) => row * cols + key));
+    const on = `the weights on the pinned key ${visible(keys[key])}; ranks are those in each query's row`;
+    return { ...cellsInRows(shown, open, ["query"]), caption: `${title}: ${on}.${left}` };
   }
-  const strongest = strongestCells(weights, MOST_ROWS);
-  return {
-    caption: `${title}: the strongest ${strongest.length} of ${rows * cols} weights; pin a word for all of its weights.`,
-    heads: ["query", "key", "weight", "rank"],
-    rows: strongest.map((index) => {
-      const [row, col] = [Math.floor(index / cols), index % cols];
-      return [rowNames[row], keys[col], exact(row, col), rank(row, col)];
-    }),
+  const { open } = listed(strongestCells(weights, MOST_ROWS));
+  const caption = `${title}: the strongest ${open.length} of ${rows * cols} weights; pin a word for all of its weights.`;
+  return { ...cellsInRows(shown, open, ["query", "key"]), caption };
+}
+
+/** Some cells, a row each: the names that they have along `axes`, the weight and its rank. */
+function cellsInRows(shown, cells, axes) {
+  const { weights, cols, rowNames, keys, entry } = shown;
+  const rows = cells.map((cell) => {
+    const [row, col] = [Math.floor(cell / cols), cell % cols];
+    const names = axes.map((axis) => (axis === "query" ? rowNames[row] : keys[col]));
+    return [...names, shortNumber(digitsOf(weights[cell], entry), 6), String(rankOf(shown, row, col).rank)];
+  });
+  /** @type {(row: number, col: number) => [number, number] | null} */
+  const placeOf = (row, col) => {
+    const at = cells.indexOf(row * cols + col);
+    return at < 0 ? null : [at, axes.length];
   };
+  return { heads: [...axes, "weight", "rank"], rows, placeOf };
 }
 
 /** The places of the `most` strongest weights, strongest first. */

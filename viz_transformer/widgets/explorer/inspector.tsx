@@ -90,7 +90,8 @@ function Weights({ room, snapshot, read }: { room: Room; snapshot: Snapshot; rea
 
 function numberOf({ limit, entry }: DisplayedHead, weight: number): string {
   if (limit === null) return weight === 0 ? "" : percent(weight);
-  return isUnchanged(weight, limit) ? "" : formatWeight(weight, limit, entry.least);
+  if (isUnchanged(weight, limit)) return weight === 0 ? "0" : "≈\u00a00"; // as far as its digits tell
+  return formatWeight(weight, limit, entry.least);
 }
 
 /** The strongest weight of what is active, with its rank. */

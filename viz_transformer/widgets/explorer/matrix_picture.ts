@@ -17,7 +17,9 @@ import {
 import { pixelRatio } from "../base/js/canvas.js";
 import { visible } from "../base/js/text.js";
 import { onRoomKey, pin, togglePin } from "./choose.ts";
+import type { DisplayedHead } from "./displayed_head.js";
 import { addCanvas, type Picture } from "./mount.ts";
+import { boxMark, type Mark, type Marks, shadeOf } from "./passage.ts";
 import { scaled } from "./colour_scale.ts";
 import type { Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.js";
@@ -36,14 +38,17 @@ export class MatrixPicture implements Picture {
   #zoom;
   #cells = offscreenCanvas();
   #layout: HeatmapLayout | undefined;
+  #drawn: { name: string; weights: Float32Array | null } | null = null;
   #lastPinned = "";
   close;
+  marks: Marks;
 
   constructor(room: Room, node: HTMLElement) {
     this.#room = room;
     this.#canvas = addCanvas(room, node, LABEL);
     this.close = this.#canvas.close;
     const { canvas, view } = this.#canvas;
+    this.marks = { on: canvas, of: (shown, query, key) => this.#markOf(shown, query, key) };
     const scale = () => room.theme.scale;
     this.#zoom = addZoom(view, canvas, {
       scale,
@@ -110,6 +115,16 @@ export class MatrixPicture implements Picture {
     return laidOut(window);
   }
 
+  /** The cell, if it is in the window. */
+  #markOf({ name, limit }: DisplayedHead, query: number, key: number): Mark | null {
+    const weights = this.#drawn?.name === name && this.#drawn.weights;
+    if (!weights) return null;
+    const { left, top, x, y, cell, rowCell, cols, boxWidth, boxHeight } = this.#layout!;
+    const [across, down] = [key * cell - x, query * rowCell - y];
+    if (across < -cell / 2 || down < -rowCell / 2 || across >= boxWidth || down >= boxHeight) return null;
+    return boxMark([left + across, top + down, cell, rowCell], shadeOf(weights[query * cols + key], limit));
+  }
+
   draw(snapshot: Snapshot, box: { width: number; height: number }): void {
     const { shown: plain, active, pinned, entry, options, found, overviewOf, problem } = snapshot;
     const { theme, memo } = this.#room;
@@ -117,6 +132,7 @@ export class MatrixPicture implements Picture {
     this.#layout = layout;
     const least = options.threshold * (plain.limit ?? 1);
     const shown = scaled(this.#room.moving(plain), options.colourScale, least, memo);
+    this.#drawn = { name: plain.name, weights: shown.weights };
     const { cell, rowCell, x, y, boxWidth, boxHeight } = layout;
     const at = [shown.name, cell, rowCell, x, y, boxWidth, boxHeight, least];
     const painted = memo("cells", at, () => {

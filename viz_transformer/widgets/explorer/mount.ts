@@ -3,12 +3,15 @@
 import type { Snapshot } from "./snapshot.js";
 import { focusableCanvas } from "../base/js/controls.js";
 import { ariaGrid } from "../base/js/aria_grid.js";
+import type { Marks } from "./passage.ts";
 import type { Room } from "./room.ts";
 
 /** A picture in its place. */
 export interface Picture {
   /** Draws a snapshot into a box of so many pixels. */
   draw: (snapshot: Snapshot, box: { width: number; height: number }) => void;
+  /** Where the marks of weights are, if they can move to those of another picture. */
+  marks?: Marks;
   close: () => void;
 }
 

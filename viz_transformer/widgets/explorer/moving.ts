@@ -9,7 +9,7 @@ const MOST = 4096; // weights that are moved one by one
 export function createMoving(redraw: () => void) {
   const motions = new Map<string, Tween>();
 
-  return (shown: DisplayedHead): DisplayedHead => {
+  const moving = (shown: DisplayedHead): DisplayedHead => {
     const { weights, entry } = shown;
     if (!weights || weights.length > MOST) return shown;
     const motion = motions.get(entry.kind) ?? tween();
@@ -23,4 +23,7 @@ export function createMoving(redraw: () => void) {
       name: `${shown.name} moving ${performance.now()}`,
     };
   };
+  /** Be at the next weights at once. */
+  const settle = () => motions.clear();
+  return Object.assign(moving, { settle });
 }

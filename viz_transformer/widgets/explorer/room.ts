@@ -10,6 +10,7 @@ import type { Frame } from "../base/stage_view.tsx";
 import { createMemo } from "./caches.js";
 import { createHeadPictures } from "./displayed_head.js";
 import { createMoving } from "./moving.ts";
+import { Passage } from "./passage.ts";
 import { INITIAL_STATE, type Snapshot, takeSnapshot, type ViewState } from "./snapshot.js";
 import type { Traits as Declared } from "./traits.ts";
 import { WeightStore } from "./weight_store.js";
@@ -56,6 +57,7 @@ export class Room {
   readonly memo = createMemo();
   readonly sources;
   readonly moving = createMoving(() => this.frame.redraw());
+  readonly passage = new Passage(this);
   state: ViewState = INITIAL_STATE;
   theme!: StageTheme;
   /** The lines between the columns, as they were drawn last. */
@@ -128,5 +130,6 @@ export class Room {
 
   close(): void {
     this.store.close();
+    this.passage.end();
   }
 }

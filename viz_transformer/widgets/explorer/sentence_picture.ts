@@ -10,7 +10,9 @@ import { pulse } from "../base/motion.ts";
 import { elide, visible } from "../base/js/text.js";
 import { onRoomKey, pinOfKind } from "./choose.ts";
 import { type Curve, curveAt, pointOf } from "./columns.ts";
+import type { DisplayedHead } from "./displayed_head.js";
 import { addCanvas, type Mount, type Picture } from "./mount.ts";
+import type { Mark, Marks } from "./passage.ts";
 import { wordsRead } from "./readout.ts";
 import type { Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.js";
@@ -57,13 +59,16 @@ class SentencePicture implements Picture {
   #layout: Layout | null = null;
   #flow = pulse(700);
   #lastFocus = "";
+  #names: string[] = [];
   close;
+  marks: Marks;
 
   constructor(room: Room, node: HTMLElement) {
     this.#room = room;
     this.#canvas = addCanvas(room, node, LABEL);
     this.close = this.#canvas.close;
     const { canvas, view } = this.#canvas;
+    this.marks = { on: canvas, of: (shown, query, key) => this.#markOf(shown, query, key) };
     addCanvasListeners<{ kind: string; query: number | null; key: number | null }>(view, canvas, {
       scale: () => room.theme.scale,
       hitTest: (x, y) => this.#cellAt(x, y),
@@ -81,6 +86,18 @@ class SentencePicture implements Picture {
     );
     if (word) return { kind: word.kind, query: word.index, key: null };
     return curveAt(lines, x, y);
+  }
+
+  /** The line of a weight; one that is not drawn thins out on its way to where it would be. */
+  #markOf({ name, entry: { kind } }: DisplayedHead, query: number, key: number): Mark | null {
+    if (!this.#layout || !this.#names.includes(name)) return null;
+    const { words, lines } = this.#layout;
+    const line = lines.find((each) => each.kind === kind && each.query === query && each.key === key);
+    if (line) return [...line.curve, thickness(line.value), shadeOfLine(line)];
+    const wordAt = (of: Word["kind"], index: number) =>
+      words.find((word) => word.kind === of && word.index === index)!;
+    const [from, to] = [wordAt("encoder", key), wordAt(kind === "cross" ? "cross" : "encoder", query)];
+    return [...(kind === "cross" ? between(from, to) : over(from, to)), 0, 0];
   }
 
   #onKey(event: KeyboardEvent): boolean {
@@ -102,6 +119,7 @@ class SentencePicture implements Picture {
     const moving = { ...snapshot, pictureOf: (kind: string) => room.moving(snapshot.pictureOf(kind)) };
     const layout = layOut(moving, box.width / theme.scale, box.height / theme.scale, theme.measure!);
     this.#layout = layout;
+    this.#names = ["encoder", "cross"].map((kind) => snapshot.pictureOf(kind).name);
     const focus = layout.lines
       .flatMap((line) => (line.isChosen ? [line.kind, line.query, line.key] : []))
       .join();
@@ -224,15 +242,12 @@ function over(from: Word, to: Word): Curve {
 }
 
 const thickness = (value: number) => Math.max(1.5, value * THICKEST);
+const shadeOfLine = ({ value, isChosen }: Line) => (isChosen ? value : 0.13 * value + 0.04);
 
-function strokeLine(
-  context: CanvasRenderingContext2D,
-  { curve, value, isChosen }: Line,
-  { theme }: Room,
-): void {
-  const [x0, y0, x1, y1, x2, y2, x3, y3] = curve;
-  context.strokeStyle = `rgb(${colourOf(isChosen ? value : 0.13 * value + 0.04, theme.stops)})`;
-  context.lineWidth = thickness(value);
+function strokeLine(context: CanvasRenderingContext2D, line: Line, { theme }: Room): void {
+  const [x0, y0, x1, y1, x2, y2, x3, y3] = line.curve;
+  context.strokeStyle = `rgb(${colourOf(shadeOfLine(line), theme.stops)})`;
+  context.lineWidth = thickness(line.value);
   context.beginPath();
   context.moveTo(x0, y0);
   context.bezierCurveTo(x1, y1, x2, y2, x3, y3);

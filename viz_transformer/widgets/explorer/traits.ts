@@ -44,7 +44,8 @@ export interface Traits {
   linked: boolean;
   /**
    * Otherwise what stands there: ``"matrix"``, ``"lines"`` between the words (of a vision model its picture),
-   * ``"table"``, or of a translation ``"sentence"``: one line above the other.
+   * ``"table"``, or of a translation ``"sentence"``: one line above the other. Set in a cell, it is shown:
+   * `linked` and `wall` are then False.
    */
   picture: string;
   /**

@@ -61,6 +61,15 @@ _MOST_LINKED = 16
 _INDICES = ("layer", "head", "query", "key")
 
 
+class _Picture(traitlets.Unicode):
+    """The name of a picture, which a cell that sets it means to see; what a page sets, it sets as a whole."""
+
+    def __set__(self, obj: traitlets.HasTraits, value: str) -> None:
+        super().__set__(obj, value)
+        obj.set_trait("linked", False)
+        obj.set_trait("wall", False)
+
+
 class AttentionExplorer(View):
     """See every head of a trace, choose one, and read who attends to whom.
 
@@ -98,7 +107,8 @@ class AttentionExplorer(View):
         search: part of a token; tokens that hold it are marked.
         linked: whether all kinds of attention stand on the stage as columns of words, pinned together.
         picture: otherwise what stands there: ``"matrix"``, ``"lines"`` between the words (of a vision model
-            its picture), ``"table"``, or of a translation ``"sentence"``: one line above the other.
+            its picture), ``"table"``, or of a translation ``"sentence"``: one line above the other. Set
+            in a cell, it is shown: `linked` and `wall` are then False.
         colour_scale: which colours weights have in the matrix: ``"linear"``, from 0 to 1; ``"row"``, as a
             share of the largest in each row; ``"log"``, from 0.001 to 1 by their logarithm; or ``"rest"``,
             as a share of what the first token leaves to the others.
@@ -152,7 +162,7 @@ class AttentionExplorer(View):
     )
     search = traitlets.Unicode("", help="part of a token, to find and mark").tag(sync=True)
     linked = traitlets.Bool(False, help="all kinds on one screen, pinned together").tag(sync=True)
-    picture = traitlets.Unicode("matrix", help="sentence, matrix, lines or table").tag(sync=True)
+    picture = _Picture("matrix", help="sentence, matrix, lines or table").tag(sync=True)
     colour_scale = traitlets.Unicode("linear", help="linear, row, log or rest").tag(sync=True)
     linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
     pair = traitlets.Unicode("all", help="all, AA, AB, BA or BB").tag(sync=True)
@@ -239,8 +249,8 @@ class AttentionExplorer(View):
                 "image": packed_image(image, patches),
                 "order": order,
                 "search": search,
+                "picture": picture,  # before those two, which it would set
                 "linked": linked,
-                "picture": picture,
                 "colour_scale": colour_scale,
                 "wall": wall,
             },

@@ -6,12 +6,11 @@ import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
 import { zoomOf } from "../base/js/canvas.js";
-import { formatWeight, shortened, visible } from "../base/js/text.js";
+import { formatWeight, shortened } from "../base/js/text.js";
 import { Chips } from "./chips.tsx";
 import { pin, pinOfKind, showWall } from "./choose.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
 import { columnsPicture } from "./columns_picture.ts";
-import { tableOf } from "./data_table.js";
 import { headsPicture } from "./heads_picture.ts";
 import { Inspector } from "./inspector.tsx";
 import { MatrixPicture } from "./matrix_picture.ts";
@@ -20,8 +19,9 @@ import { Options } from "./options.tsx";
 import { patchesPicture } from "./patches_picture.ts";
 import { Room, type Traits } from "./room.ts";
 import { sentencePicture } from "./sentence_picture.ts";
-import { headingOf, headline, lineBelow } from "./sentences.ts";
+import { headline, lineBelow } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.js";
+import { Table } from "./table.tsx";
 import { TRAITS } from "./traits.ts";
 import { WallInspector } from "./wall_inspector.tsx";
 import { wallPicture } from "./wall_picture.ts";
@@ -52,6 +52,7 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
   const [editor, setEditor] = useState<Editor | null>(null);
   const stage = useRef<Picture | null>(null);
   const heads = useRef<Picture | null>(null);
+  room.passage.leave(snapshot, stage.current);
   useEffect(() => () => room.close(), [room]);
   useLayoutEffect(() => setEditor(editorAround(place.current!)), []);
   useLayoutEffect(() => {
@@ -66,6 +67,7 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
       if (Math.min(box.width, box.height) > LEAST) stage.current?.draw(snapshot, box);
     };
     room.draw();
+    room.passage.follow(stage.current);
   });
   useFocusThatFollows(place, mode);
   const isWall = mode === "wall";
@@ -102,7 +104,7 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
     >
       <div class="vt-place" ref={place} data-mode={mode}>
         {mount && <Place key={mode} name={name} mount={mount} room={room} to={stage} />}
-        {mode === "table" && <Table snapshot={snapshot} />}
+        {mode === "table" && <Table snapshot={snapshot} room={room} to={stage} />}
       </div>
     </Stage>
   );
@@ -261,44 +263,6 @@ function stepsOf(room: Room, snapshot: Snapshot) {
       onStep={onStep}
       kind="vt-of-query"
     />
-  );
-}
-
-/** All weights of a small head; of a large one the pinned row or column, or the strongest. */
-function Table({ snapshot }: { snapshot: Snapshot }) {
-  const { shown, pinned } = snapshot;
-  const table = shown.weights
-    ? tableOf(shown, headingOf(snapshot), pinned)
-    : { caption: "This head is on its way.", heads: [] as string[], rows: [] as string[][] };
-  return (
-    <section class="vt-data-table" tabIndex={0} aria-label="The picture as a table">
-      <table>
-        <caption>{table.caption}</caption>
-        <thead>
-          <tr>
-            {table.heads.map((name, at) => (
-              <th scope="col" key={`${at} ${name}`}>
-                <bdi>{visible(name)}</bdi>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {table.rows.map(([name, ...values], row) => (
-            <tr key={`${row} ${name}`}>
-              <th scope="row">
-                <bdi>{visible(name!)}</bdi>
-              </th>
-              {values.map((value, at) => (
-                <td key={`${at} ${value}`}>
-                  <bdi>{visible(value)}</bdi>
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
   );
 }
 

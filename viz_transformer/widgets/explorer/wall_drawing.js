@@ -60,12 +60,8 @@ export function paintWall(layout, overviewOf, entries, order, theme) {
 function paintPictures(section, overview, entry, order, pixels, sheet, ratio, theme) {
   const ramp = thumbnailRamp(entry, theme);
   section.cells.forEach(([layer, head], i) => {
-    const cell = cellBox(section, i);
-    // Nothing is written beside it: then all of the cell is its picture.
-    const { width, height } = isLabelled(section, entry, order, [layer, head])
-      ? { width: section.size, height: section.size }
-      : cell;
-    const [left, top] = [Math.round(cell.x * ratio), Math.round(cell.y * ratio)];
+    const { x, y, width, height } = pictureBox(section, i, entry, order);
+    const [left, top] = [Math.round(x * ratio), Math.round(y * ratio)];
     const box = {
       left,
       top,
@@ -75,6 +71,13 @@ function paintPictures(section, overview, entry, order, pixels, sheet, ratio, th
     const offset = (layer * section.heads + head) * overview.rows * overview.cols;
     paintThumbnail(overview, offset, entry.signed, pixels, sheet.width, box, ramp);
   });
+}
+
+/** The box of the i-th head's small picture: all of its cell where nothing is written beside it. */
+export function pictureBox(section, i, entry, order) {
+  const cell = cellBox(section, i);
+  const isSmaller = isLabelled(section, entry, order, section.cells[i]);
+  return isSmaller ? { ...cell, width: section.size, height: section.size } : cell;
 }
 
 /** Whether something may be written beside a head's picture; until its labels are here, perhaps. */

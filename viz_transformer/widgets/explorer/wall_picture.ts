@@ -2,12 +2,14 @@
 
 import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
 import { chooseHead, onRoomKey, showWall } from "./choose.ts";
+import type { DisplayedHead } from "./displayed_head.js";
 import { addCanvas, type Mount } from "./mount.ts";
+import { boxMark, shadeOf } from "./passage.ts";
 import { headInWords } from "./sentences.ts";
 import { withHead } from "./selection.js";
 import type { Snapshot } from "./snapshot.js";
 import type { Room } from "./room.ts";
-import { drawWall, paintWall } from "./wall_drawing.js";
+import { drawWall, paintWall, pictureBox } from "./wall_drawing.js";
 import { wallHeads } from "./wall_heads.js";
 import { moveOnWall, wallHeadAt, type WallLayout, wallLayout } from "./wall_layout.js";
 
@@ -25,6 +27,19 @@ export function headsOnWall({ sections, options }: Snapshot, { memo }: Room) {
 export const wallPicture: Mount = (room, node) => {
   const { canvas, announce, view, close } = addCanvas(room, node, LABEL);
   let layout: WallLayout | null = null;
+  let drawn: { order: string; entries: Map<string, Snapshot["sections"][number]> } | null = null;
+
+  /** The cell of a weight in a small picture, which has all tokens. */
+  function markOf(shown: DisplayedHead, query: number, key: number) {
+    const { entry, heads, plain, weights, limit, rows, cols } = shown;
+    const section = layout?.sections.find(({ kind }) => kind === entry.kind);
+    const slot = section?.slots[heads[0][0] * section.heads + heads[0][1]] ?? -1;
+    if (!section || !drawn || !plain || slot < 0) return null;
+    const { x, y, width, height } = pictureBox(section, slot, drawn.entries.get(entry.kind), drawn.order);
+    const [across, down] = [width / cols, height / rows];
+    const shade = shadeOf(weights![query * cols + key], limit);
+    return boxMark([x + key * across, y + query * down, across, down], shade);
+  }
 
   addCanvasListeners(view, canvas, {
     scale: () => room.theme.scale,
@@ -44,6 +59,7 @@ export const wallPicture: Mount = (room, node) => {
 
   return {
     close,
+    marks: { on: canvas, of: markOf },
     draw(snapshot, box) {
       const { chosen, sections, options, state, overviewOf } = snapshot;
       const { theme, memo } = room;
@@ -52,6 +68,7 @@ export const wallPicture: Mount = (room, node) => {
       const wall = memo("wall", [heads, width, height], () => wallLayout(heads, width, height));
       layout = wall;
       const entries = new Map(sections.map((section) => [section.kind, section]));
+      drawn = { order: options.order, entries };
       const sheet = memo("wallSheet", [wall, sections], () =>
         paintWall(wall, overviewOf, entries, options.order, theme),
       );
