@@ -1,0 +1,385 @@
+// The picture of a search: its tree as a river, with a button for each candidate.
+
+import type { CSSProperties } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { visible } from "../base/js/text.js";
+import { tween } from "../base/motion.ts";
+import { percent } from "../base/percent.ts";
+import type { Frame } from "../base/stage_view.tsx";
+import { useRoom } from "../base/use_room.ts";
+import {
+  heightOf,
+  isEnd,
+  keptIndices,
+  leaderOf,
+  moveInTree,
+  pathTo,
+  type Position,
+  prefixesOf,
+  type SearchResult,
+  type Traits,
+} from "./candidates.ts";
+import { type Box, type Branch, columnsOf, layOut, linesOf, originOf, type River } from "./river.ts";
+import { describeCandidate, markOf } from "./sentences.ts";
+
+const UNIT = 16; // pixels that words are measured at
+const ASIDE = 1; // around a word among others, in units
+const MOST_TO_COME = 3; // lanes of words to come
+
+interface PictureProps {
+  frame: Frame<Traits>;
+  result: SearchResult;
+  step: number;
+  index: number;
+  /** The candidate that is explained: the one that is pointed at, else the chosen one. */
+  explained: Position;
+  onChoose: (position: Position) => void;
+  onPoint: (position: Position | null) => void;
+}
+
+/** What one frame draws. */
+interface Scene extends PictureProps {
+  river: River;
+  columns: ReturnType<typeof columnsOf>;
+  unit: number;
+  width: (text: string) => number;
+  /** The candidates that lead to the one that leads. */
+  path: number[];
+  greedy: Set<number>[];
+  winner: number | null;
+}
+
+export function Picture(props: PictureProps) {
+  const { frame, result, step, index, explained, onChoose, onPoint } = props;
+  const { box, room } = useRoom();
+  const scroller = useRef<HTMLDivElement>(null);
+  const wantsFocus = useRef(false);
+  const motion = useRef(tween()).current;
+  const scene = room && sceneOf(props, room, motion);
+  if (motion.isMoving()) frame.redraw();
+  useEffect(() => {
+    const node = scroller.current;
+    if (!node) return;
+    const now = node.querySelector<HTMLElement>('[aria-pressed="true"]');
+    if (now) bringIntoSight(node, now);
+    if (wantsFocus.current) now?.focus({ preventScroll: true });
+    wantsFocus.current = false;
+  }, [result, step, index, room]);
+  const positionOf = (event: Event): Position | null => {
+    const data = (event.target as Element).closest<HTMLElement>("[data-index]")?.dataset;
+    return data ? { step: Number(data.step), index: Number(data.index) } : null;
+  };
+  return (
+    <div ref={box} class="vt-room">
+      <p class="vt-unseen" role="status">
+        {describeCandidate(
+          result.steps[explained.step][explained.index],
+          result.texts[explained.step][explained.index],
+        )}
+      </p>
+      <div
+        ref={scroller}
+        class="vt-tree"
+        role="group"
+        aria-label="Tree of the search; arrow keys move along its branches"
+        onPointerOver={(event) => onPoint(positionOf(event))}
+        onPointerLeave={() => onPoint(null)}
+        onClick={(event) => {
+          const position = positionOf(event);
+          if (position) onChoose(position);
+        }}
+        onKeyDown={(event) => {
+          if (event.ctrlKey || event.metaKey || event.altKey || !positionOf(event) || !scene) return;
+          const { rows, tail } = scene.columns[step];
+          const to = moveInTree(result.steps, { step, index }, event.key, [...rows, ...tail]);
+          if (!to) return;
+          wantsFocus.current = true; // its button may not exist yet
+          onChoose(to);
+          event.preventDefault();
+          event.stopPropagation();
+        }}
+      >
+        {scene && <Tree scene={scene} />}
+      </div>
+    </div>
+  );
+}
+
+function sceneOf(
+  props: PictureProps,
+  room: { width: number; height: number },
+  motion: ReturnType<typeof tween>,
+): Scene {
+  const { frame, result, step, explained } = props;
+  const unit = Math.min(26, Math.max(16, frame.width / 80)) * frame.traits.text_size;
+  const width = (text: string) => (frame.theme.measure?.(text, UNIT, true) ?? 0) / UNIT; // in units
+  const columns = columnsOf(result);
+  const shown = motion.at(result.steps.flatMap((each) => each.map(heightOf)));
+  let end = 0;
+  const heights = result.steps.map(({ length }) => {
+    end += length;
+    return shown.slice(end - length, end);
+  });
+  const wordsOf = (number: number) =>
+    columns[number].rows.map((each) => width(visible(result.steps[number][each].token)));
+  const linesIn = (number: number, most: number) =>
+    linesOf(
+      columns[number].tail.map((each) => 0.85 * width(visible(result.steps[number][each].token)) + ASIDE),
+      most - ASIDE, // beside ✂
+      0.25,
+    );
+  const widest = Math.max(...columns.flatMap((_, number) => wordsOf(number)));
+  const river = layOut({ result, columns, heights, room, unit, widest, linesIn });
+  const { path } = result.hypotheses[0];
+  return {
+    ...{ ...props, river, columns, unit, width },
+    path: isEnd(result, step) ? path : pathTo(result.steps, { step, index: leaderOf(result, step) }),
+    greedy: result.greedy ? prefixesOf(result.texts, result.greedy.tokens, result.end) : [],
+    winner: explained.step === step ? (result.steps[step][explained.index].beaten_by ?? null) : null,
+  };
+}
+
+const place = ({ left, top, width, height }: Box): CSSProperties => ({
+  left: `${left}px`,
+  top: `${top}px`,
+  width: `${width}px`,
+  height: `${height}px`,
+});
+
+function Tree({ scene }: { scene: Scene }) {
+  const { river, result, step } = scene;
+  const [few, there] = [river.columns.length <= 6, river.columns.slice(0, step + 1)];
+  return (
+    <div class="vt-plane" style={{ width: `${river.width}px`, height: `${river.height}px` }}>
+      <svg class="vt-flows" aria-hidden="true">
+        {there.map((_, number) => (
+          <Flows key={`${number}`} scene={scene} number={number} />
+        ))}
+      </svg>
+      {river.columns.map(({ left, width }, number) => (
+        <span
+          class={`vt-column-head ${number === step ? "vt-now" : ""}`}
+          key={`${number}`}
+          style={place({ left, top: 0, width, height: river.head })}
+        >
+          {number + 1 === river.columns.length ? "end" : few ? `word ${number + 1}` : number + 1}
+        </span>
+      ))}
+      <span
+        class="vt-node vt-start"
+        style={{ ...place(river.start), "--vt-flow": `${river.start.height}px` }}
+      >
+        <bdi class="vt-word">{visible((result.prompt.length > 1 && result.prompt.at(-1)) || "start")}</bdi>
+      </span>
+      {there.map(({ branches, tail }, number) => (
+        <>
+          {branches.map((branch) => (
+            <Node key={`${number} ${branch.index}`} scene={scene} branch={branch} />
+          ))}
+          <Tail key={`${number}`} scene={scene} number={number} box={tail} />
+        </>
+      ))}
+      <ToCome scene={scene} />
+    </div>
+  );
+}
+
+/** What leads to the candidates of a step. */
+function Flows({ scene, number }: { scene: Scene; number: number }) {
+  const { river, result, path, step } = scene;
+  const { branches, tail } = river.columns[number];
+  const kindOf = (index: number) => {
+    if (path[number] === index) return "vt-leading";
+    return ["kept", "finished"].includes(result.steps[number][index].status) ? "" : "vt-pruned";
+  };
+  const parents = new Map(
+    scene.columns[number].tail.map((index) => [result.steps[number][index].parent, index]),
+  );
+  const ends = number === step ? [...parents.values()] : [...parents.values()].slice(0, 1);
+  return (
+    <g class={number === step ? "vt-newest" : ""}>
+      {branches.map(({ index, from }) => (
+        <path key={`${index}`} d={from} class={`vt-flow ${kindOf(index)}`} />
+      ))}
+      {ends.map((index) => {
+        const origin = originOf(river, result.steps, number, index);
+        if (!origin) return null;
+        const [x, y] = [origin.left + origin.width, origin.top + Math.max(origin.flow, 1)];
+        const [to, middle] = [tail.left - 4, (x + tail.left) / 2];
+        const end = tail.top + river.line / 2;
+        return (
+          <path
+            key={`${index}`}
+            d={`M${x} ${y}C${middle} ${y} ${middle} ${end} ${to} ${end}`}
+            class="vt-cut"
+          />
+        );
+      })}
+    </g>
+  );
+}
+
+/** A candidate with a row: as high as it is probable, with its word and its probability. */
+function Node({ scene, branch }: { scene: Scene; branch: Branch }) {
+  const { result, unit, width, river, path, greedy, explained, winner } = scene;
+  const { step, index, flow } = branch;
+  const candidate = result.steps[step][index];
+  const word = visible(candidate.token);
+  const isTall = branch.height >= 3 * unit;
+  const isLarge = branch.height >= 4 * unit && 1.6 * width(word) + 1.2 <= branch.width / unit;
+  const isLeading = path[step] === index && flow >= river.line;
+  const chance = percent(heightOf(candidate));
+  const mark = candidate.status === "kept" ? "" : markOf(candidate);
+  const isGreedy = greedy[step]?.has(index);
+  const rank = rankOf(scene, step, index);
+  return (
+    <>
+      <Leaf
+        scene={scene}
+        position={{ step, index }}
+        kind={`vt-node vt-${candidate.status} ${isLeading ? "vt-leading" : ""} ${isTall ? "vt-tall" : ""} ${
+          isLarge ? "vt-large" : ""
+        } ${step === explained.step && index === winner ? "vt-instead" : ""}`}
+        style={{ ...place(branch), "--vt-flow": `${Math.max(2, flow)}px` }}
+      >
+        <span class="vt-word">
+          {mark && <span class="vt-mark">{mark} </span>}
+          <bdi>{word}</bdi>
+        </span>
+        {(isTall || width(`${mark} ${word} ${chance}`) + 0.6 <= branch.width / unit) && (
+          <span class="vt-chance">{chance}</span>
+        )}
+        {isGreedy && branch.height >= 5.5 * unit && <span class="vt-chance">greedy</span>}
+        {mark && branch.height >= 9 * unit && <span class="vt-chance">{visible(candidate.reason)}</span>}
+      </Leaf>
+      {rank !== null && (
+        <span
+          class={`vt-rank ${rank ? "" : "vt-first"}`}
+          style={{ left: `${branch.left + branch.width + 4}px`, top: `${branch.top + branch.height / 2}px` }}
+          title={`rank ${rank + 1}`}
+        >
+          {rank + 1}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Which of the texts a candidate of the newest step is, the best 0; null where that is not shown. */
+function rankOf({ result, step: newest }: Scene, step: number, index: number): number | null {
+  if (step !== newest || result.sampled) return null;
+  const ranked = isEnd(result, step)
+    ? result.hypotheses.map(({ path }) => path[step] ?? -1)
+    : keptIndices(result.steps[step]);
+  const rank = ranked.indexOf(index);
+  return rank < 0 || ranked.length < 2 ? null : rank;
+}
+
+/** A candidate to choose; one of all is in the Tab order. */
+function Leaf(props: {
+  scene: Scene;
+  position: Position;
+  kind: string;
+  style?: CSSProperties;
+  children: preact.ComponentChildren;
+}) {
+  const { scene, position, kind, style, children } = props;
+  const { result, greedy } = scene;
+  const { step, index } = position;
+  const isChosen = step === scene.step && index === scene.index;
+  const candidate = result.steps[step][index];
+  const also = greedy[step]?.has(index) ? " Greedy search writes this too." : "";
+  return (
+    <button
+      type="button"
+      class={kind}
+      data-step={step}
+      data-index={index}
+      tabIndex={isChosen ? 0 : -1}
+      aria-pressed={isChosen}
+      title={`${describeCandidate(candidate, result.texts[step][index])}${also}`}
+      data-lm-suppress-shortcuts="true"
+      style={style}
+    >
+      {children}
+    </button>
+  );
+}
+
+/** What is too improbable for a row: its words, or at an earlier step how many they are. */
+function Tail({ scene, number, box }: { scene: Scene; number: number; box: Box }) {
+  const { columns, result, step } = scene;
+  const { tail } = columns[number];
+  const [first] = tail;
+  if (first === undefined) return null;
+  const isNow = number === step;
+  const markAt = (at: number) => {
+    const [one, before] = [tail[at], tail[at - 1]].map((index) => result.steps[number][index]);
+    return one.status === before?.status ? "" : markOf(one);
+  };
+  return (
+    <div class="vt-tail" style={{ ...place(box), height: isNow ? `${box.height}px` : "auto" }}>
+      {(isNow ? tail : [first]).map((index, at) => (
+        <>
+          {markAt(at) && <span class="vt-mark">{markAt(at)}</span>}
+          <Leaf
+            key={`${index}`}
+            scene={scene}
+            position={{ step: number, index }}
+            kind={`vt-aside vt-${result.steps[number][index].status} ${
+              isNow && scene.winner === index ? "vt-instead" : ""
+            }`}
+          >
+            {isNow ? <bdi>{visible(result.steps[number][index].token)}</bdi> : tail.length}
+          </Leaf>
+        </>
+      ))}
+    </div>
+  );
+}
+
+/** The words that are not written yet: from each lane that goes on, and in all columns to come. */
+function ToCome({ scene }: { scene: Scene }) {
+  const { river, result, step, unit } = scene;
+  if (isEnd(result, step)) return null;
+  const kept = keptIndices(result.steps[step]);
+  const lanes = river.columns[step].branches.filter(({ index }) => kept.includes(index));
+  const [chip, next] = [1.5 * unit, river.columns[step + 1]];
+  return (
+    <>
+      {lanes.map(({ index, left, top, width, flow }) => (
+        <span
+          key={`${index}`}
+          class="vt-fading"
+          style={place({
+            left: left + width,
+            top,
+            width: next.left - left - width,
+            height: Math.max(2, flow),
+          })}
+        />
+      ))}
+      {river.columns.slice(step + 1).flatMap(({ left }, ahead) =>
+        lanes.slice(0, MOST_TO_COME).map(({ index, top, height }) => (
+          <span
+            key={`${ahead} ${index}`}
+            class="vt-unwritten"
+            style={place({ left, top: top + (height - chip) / 2, width: 3 * unit, height: chip })}
+          >
+            ?
+          </span>
+        )),
+      )}
+    </>
+  );
+}
+
+/** Scroll a box, and nothing around it, so far that a part of it is seen with what comes next. */
+function bringIntoSight(box: HTMLElement, part: HTMLElement): void {
+  const [outer, inner] = [box.getBoundingClientRect(), part.getBoundingClientRect()];
+  const ahead = inner.width;
+  if (inner.right + ahead > outer.right) box.scrollLeft += inner.right + ahead - outer.right;
+  else if (inner.left < outer.left + ahead) box.scrollLeft += inner.left - outer.left - ahead;
+  if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + 8;
+  else if (inner.top < outer.top) box.scrollTop += inner.top - outer.top - 40;
+}

@@ -1,0 +1,188 @@
+// Where the tree of a search stands: a column for each step, each branch as high as it is probable.
+
+import {
+  type Candidate,
+  heightOf,
+  keptIndices,
+  parentOf,
+  type SearchResult,
+  tokenChance,
+} from "./candidates.ts";
+
+const SEEN = 0.005; // what is less probable has no height, and stands among words below the branches
+// In units of the text's size: a line, between lines, above a column, the start, between columns, and a rank.
+const [LINE, GAP, HEAD, START, BETWEEN, RANK] = [1.5, 0.25, 1.7, 4, 1.6, 2];
+const [NARROWEST, WIDEST] = [4.4, 12]; // of a column
+const LOWEST = 5; // of all of the probability: in more candidates than fit a screen a branch still has a height
+
+/** The candidates of a step from top to bottom: with a row each, and those below them. */
+export interface Column {
+  rows: number[];
+  tail: number[];
+}
+
+/** Kept ones first, below what they continue; at the bottom those that ended in the beam's last place or before. */
+export function columnsOf({ steps, sampled }: Pick<SearchResult, "steps" | "sampled">): Column[] {
+  let lanes: number[] = []; // of each place in the beam, its row
+  return steps.map((step, number) => {
+    const goesOn = ({ status }: Candidate) => status === "kept" && number < steps.length - 1;
+    const zone = { kept: 0, finished: 0, pruned: 1, forbidden: 2 };
+    const key = (index: number) => {
+      const { status, parent } = step[index];
+      return [sampled ? 0 : zone[status], lanes[parent] ?? 0, index];
+    };
+    const sorted = step
+      .map((_, index) => index)
+      .sort((a, b) => key(a).reduce((sum, part, at) => sum || part - key(b)[at], 0));
+    const hasRow = (index: number) =>
+      goesOn(step[index]) || step[index].status === "finished" || heightOf(step[index]) >= SEEN;
+    const rows = sorted.filter(hasRow);
+    lanes = keptIndices(step).map((index) => rows.indexOf(index));
+    return { rows, tail: sorted.filter((index) => !hasRow(index)) };
+  });
+}
+
+export interface Box {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+/** A candidate's row, and how high its branch is. */
+export interface Branch extends Box {
+  step: number;
+  index: number;
+  flow: number;
+  /** The branch that leads to it, as a path. */
+  from: string;
+}
+
+export interface River {
+  width: number;
+  height: number;
+  line: number;
+  head: number;
+  start: Box;
+  /** Of each step its branches, from top to bottom, and the place of the words below them. */
+  columns: { left: number; width: number; branches: Branch[]; tail: Box }[];
+}
+
+interface Asked {
+  result: Pick<SearchResult, "steps" | "sampled">;
+  columns: readonly Column[];
+  /** The height of each candidate of each step, 0 to 1. */
+  heights: readonly number[][];
+  room: { width: number; height: number };
+  unit: number;
+  /** The width of the widest word with a row, in units. */
+  widest: number;
+  /** How many lines the words below a step's branches take in a width in units. */
+  linesIn: (step: number, width: number) => number;
+}
+
+/** Lay out a search as high as its room, if all of its rows fit. */
+export function layOut({ result, columns, heights, room, unit, widest, linesIn }: Asked): River {
+  const [line, gap, head, start] = [LINE * unit, GAP * unit, HEAD * unit, START * unit];
+  const least = (Math.min(7, Math.max(NARROWEST, widest + 1)) + BETWEEN) * unit;
+  const pitch = Math.max(least, (room.width - start - RANK * unit) / columns.length);
+  const width = Math.min(WIDEST * unit, Math.max(least - BETWEEN * unit, 0.55 * pitch));
+  const below = width + 0.7 * (pitch - width);
+  const lines = columns.map(({ tail }, step) => (tail.length ? linesIn(step, below / unit) : 0));
+  const needed = (scale: number) =>
+    Math.max(
+      ...columns.map(({ rows }, step) =>
+        rows.reduce(
+          (sum, index) => sum + gap + Math.max(line, scale * (heights[step][index] ?? 0)),
+          head + line * lines[step],
+        ),
+      ),
+    );
+  const scale = largest((each) => needed(each) <= room.height && each + head <= room.height, room.height);
+  const whole = Math.max(LOWEST * unit, scale);
+  const river: River = {
+    ...{ width: start + columns.length * pitch + RANK * unit, height: Math.max(room.height, needed(whole)) },
+    ...{ line, head, start: { left: 0, top: head, width: start, height: whole }, columns: [] },
+  };
+  columns.forEach(({ rows }, step) => {
+    const left = start + (step + 1) * pitch - width;
+    let top = head;
+    const branches = rows.map((index) => {
+      const flow = whole * (heights[step][index] ?? 0);
+      const branch = { step, index, left, top, width, height: Math.max(line, flow), flow, from: "" };
+      top += branch.height + gap;
+      return branch;
+    });
+    const tail = { left, top, width: Math.min(below, river.width - left), height: line * lines[step] };
+    river.columns.push({ left, width, branches, tail });
+    addFlows(river, result.steps, step);
+  });
+  return river;
+}
+
+/** The largest number up to `most` that fits, where each smaller one does too. */
+function largest(fits: (value: number) => boolean, most: number): number {
+  let [low, high] = [0, most];
+  for (let halved = 0; halved < 24; halved++) {
+    const middle = (low + high) / 2;
+    if (fits(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The branch or the start that a candidate continues. */
+export function originOf(river: River, steps: readonly Candidate[][], step: number, index: number) {
+  const parent = parentOf(steps, step, index);
+  if (step === 0) return { ...river.start, flow: river.start.height };
+  return river.columns[step - 1].branches.find((each) => each.index === parent) ?? null;
+}
+
+/** Draw what leads to the branches of a step: each leaves its origin below the one before it. */
+function addFlows(river: River, steps: readonly Candidate[][], step: number): void {
+  const { branches } = river.columns[step];
+  const shareOf = ({ index }: Branch) => steps[step][index].share ?? tokenChance(steps[step][index]);
+  const taken = new Map<number, number>();
+  for (const branch of branches) {
+    const { parent } = steps[step][branch.index];
+    const origin = originOf(river, steps, step, branch.index);
+    if (!origin) continue;
+    const siblings = branches.filter(({ index }) => steps[step][index].parent === parent);
+    const all = Math.max(
+      1,
+      siblings.reduce((sum, each) => sum + shareOf(each), 0),
+    );
+    const leaves = (origin.flow * shareOf(branch)) / all;
+    const top = origin.top + (taken.get(parent) ?? 0);
+    taken.set(parent, (taken.get(parent) ?? 0) + leaves);
+    const [from, to] = [origin.left + origin.width, branch.left];
+    branch.from = ribbon(from, top, Math.max(1, leaves), to, branch.top, Math.max(1, branch.flow));
+  }
+}
+
+/** A ribbon from one height to another, as a path. */
+function ribbon(
+  from: number,
+  top: number,
+  height: number,
+  to: number,
+  end: number,
+  endHeight: number,
+): string {
+  const middle = (from + to) / 2;
+  const curve = (a: number, b: number, y: number, by: number) => `C${middle} ${a} ${middle} ${b} ${y} ${by}`;
+  return (
+    `M${from} ${top}${curve(top, end, to, end)}V${end + endHeight}` +
+    `${curve(end + endHeight, top + height, from, top + height)}Z`
+  );
+}
+
+/** How many lines words take, each `between` from the next. */
+export function linesOf(widths: readonly number[], room: number, between: number): number {
+  let [lines, used] = [1, 0];
+  for (const width of widths) {
+    if (used && used + width > room) [lines, used] = [lines + 1, 0];
+    used += Math.min(width, room) + between;
+  }
+  return lines;
+}

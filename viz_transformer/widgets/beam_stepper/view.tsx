@@ -1,0 +1,343 @@
+// The beam stepper: a search as a river that is as high as its texts are probable, step by step.
+//
+// What is shown is the reply to the request that the traits make; while it is on its way, or where there is none,
+// the last picture stays, and says what it is a picture of.
+
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { markMeaning, runningPieces, visible } from "../base/js/text.js";
+import { TASKS } from "../base/js/tasks.js";
+import { differences } from "../base/js/text_difference.js";
+import { css, weightRgb } from "../base/ramps.ts";
+import { Range } from "../base/range.tsx";
+import { Chips, SentenceField } from "../base/sentence.tsx";
+import { Pieces, Stage } from "../base/stage.tsx";
+import { type Frame, stageView } from "../base/stage_view.tsx";
+import { Timeline } from "../base/timeline.tsx";
+import { useKernel } from "../base/use_kernel.ts";
+import {
+  attentionOf,
+  isEnd,
+  leaderOf,
+  type Position,
+  type SearchResult,
+  searchRequest,
+  shownCandidate,
+  type Traits,
+} from "./candidates.ts";
+import { Choice, Inspector } from "./inspector.tsx";
+import { Picture } from "./picture.tsx";
+import { searches } from "./searches.ts";
+import { describeProblem, formatNats, headlineOf, lineOf } from "./sentences.ts";
+import { TRAITS } from "./traits.ts";
+import { type Way, waysOf } from "./ways.ts";
+
+const WIDEST = 10; // of the slider
+const USUAL_WIDTH = 4;
+
+/** What is shown now, all of it derived from the traits and the result. */
+interface Now {
+  frame: Frame<Traits>;
+  result: SearchResult;
+  step: number;
+  index: number;
+  explained: Position;
+  /** The layer and the head whose attention is shown. */
+  place: { layer: number; head: number | null };
+  live: boolean;
+  goTo: (step: number) => void;
+}
+
+function nowOf(frame: Frame<Traits>, result: SearchResult, pointed: Position | null): Now {
+  const { step: wanted, chosen, layer, head } = frame.traits;
+  const step = Math.min(wanted ?? 0, result.steps.length - 1);
+  const index = shownCandidate(result, step, chosen ?? null);
+  const isThere = pointed && pointed.step <= step && result.steps[pointed.step][pointed.index];
+  const { layers = 1, heads = 0 } = result.attention ?? {};
+  return {
+    ...{ frame, result, step, index },
+    explained: isThere ? pointed : { step, index },
+    place: { layer: Math.min(layer ?? 0, layers - 1), head: (head ?? heads) < heads ? (head ?? null) : null },
+    live: Boolean(frame.model.get("live")),
+    goTo: (to) => frame.set({ step: to, chosen: null }),
+  };
+}
+
+function BeamStepper({ frame }: { frame: Frame<Traits> }) {
+  const { traits, set, model, redraw } = frame;
+  const kernel = useKernel(model);
+  const store = useMemo(() => searches(kernel, redraw), [kernel, redraw]);
+  const [pointed, point] = useState<Position | null>(null);
+  const width = useRef(USUAL_WIDTH);
+  const node = useRef<HTMLSpanElement>(null);
+  if (traits.method === "beam" && traits.beam_width > 1) width.current = traits.beam_width;
+  store.take(traits.data);
+  const { result, isCurrent, failure, refused, needsKernel } = store.want(searchRequest(traits));
+  useEnd(frame, result, () => point(null));
+  useLayoutEffect(() => {
+    const root = node.current?.closest<HTMLElement>(".vt-root");
+    if (root) root.dataset.stale = String(!isCurrent && !failure);
+  });
+  const now = result && nowOf(frame, result, pointed);
+  const ways = now ? waysOf(traits, width.current, store.find, now.result, now.step) : [];
+  const drawn =
+    model.get("engine")?.lab && isCurrent ? ways.find(({ tokens }) => !tokens)?.request : undefined;
+  useEffect(() => {
+    if (drawn) store.prepare(drawn); // the page answers: nobody waits for it
+  });
+  if (!now) return <p class="vt-line">{failure}</p>;
+  const carried = needsKernel ? carriedRequests(frame) : [];
+  const edit = now.live && (
+    <SentenceField
+      label={TASKS[traits.task].field}
+      text={traits.sentence}
+      problem={refused && describeProblem(refused, [], now.result.request)}
+      onInput={store.forget}
+      onRead={(text) => {
+        const request = searchRequest(traits);
+        store.read({ ...request, text }, request, () => set({ sentence: text, chosen: null }));
+      }}
+    />
+  );
+  return (
+    <Stage
+      header={
+        <>
+          <Words now={now} node={node} edit={edit} />
+          {failure && (
+            <p class="vt-problem" role="alert">
+              {describeProblem(failure, carried, now.result.request)}
+            </p>
+          )}
+        </>
+      }
+      headline={<Pieces pieces={headlineOf(now.result, now.step)} />}
+      line={<Pieces pieces={lineOf(now.result, now.step)} />}
+      controls={<Ways now={now} ways={ways} />}
+      inspector={<Inspector {...now} onChoose={({ step, index }) => set({ step, chosen: index })} />}
+      timeline={<Steps now={now} />}
+      options={traits.method === "sample" && now.live && <Filters frame={frame} />}
+      about={frame.about}
+      width={frame.width}
+      height={frame.height}
+      textSize={traits.text_size}
+      setTextSize={(size) => set({ text_size: size })}
+    >
+      <Picture {...now} onChoose={({ step, index }) => set({ step, chosen: index })} onPoint={point} />
+    </Stage>
+  );
+}
+
+/** Another search has other steps: where the last one was shown, the last one is shown again. */
+function useEnd({ traits, set }: Frame<Traits>, result: SearchResult | null, onOther: () => void): void {
+  const before = useRef<SearchResult | null>(null);
+  useLayoutEffect(() => {
+    const was = before.current;
+    before.current = result;
+    if (!result || result === was) return;
+    if (was) onOther();
+    const end = result.steps.length - 1;
+    const step = traits.step ?? 0;
+    if (step !== end && (step > end || (was && isEnd(was, step)))) set({ step: end, chosen: null });
+  });
+}
+
+/** The requests for this sentence and method that the page has results for. */
+function carriedRequests({ traits, model }: Frame<Traits>) {
+  const answered = [...traits.data, ...(model.get("answers") ?? [])].filter(
+    ([, reply]) => reply.error === undefined,
+  );
+  return answered
+    .map(([request]) => request)
+    .filter(({ text, method }) => text === traits.sentence && method === traits.method);
+}
+
+/** What is read, with what the candidate looks at; and what is written so far. */
+function Words({
+  now,
+  node,
+  edit,
+}: {
+  now: Now;
+  node: { current: HTMLSpanElement | null };
+  edit: preact.ComponentChild;
+}) {
+  const { frame, result, step, explained, place, goTo } = now;
+  const weights = attentionOf(result, explained, place.layer, place.head) ?? [];
+  const read = result.source.length ? result.source : result.prompt;
+  const leader = leaderOf(result, step);
+  const written = isEnd(result, step)
+    ? [...result.hypotheses[0].tokens, result.end]
+    : result.texts[step][leader];
+  const toCome = Array.from({ length: Math.max(0, result.steps.length - written.length) }, () => "?");
+  return (
+    <>
+      <span class="vt-chip-row" ref={node}>
+        {read.map((token, at) => (
+          <span
+            class="vt-chip"
+            key={`${at} ${token}`}
+            title={markMeaning(token) ?? visible(token)}
+            style={
+              (weights[at] ?? 0) >= 0.005
+                ? { boxShadow: `0 4px ${css(weightRgb(weights[at], frame.theme))}` }
+                : {}
+            }
+          >
+            <bdi>{visible(token)}</bdi>
+          </span>
+        ))}
+      </span>
+      {edit}
+      <span class="vt-arrow">→</span>
+      <Chips
+        label="Words that are written"
+        tokens={[...written, ...toCome]}
+        kind="query"
+        there={written.length}
+        chosen={step}
+        onChoose={(to) => goTo(Math.min(to, result.steps.length - 1))}
+      />
+    </>
+  );
+}
+
+/** The three ways to write, each as far as it has come. */
+function Ways({ now, ways }: { now: Now; ways: Way[] }) {
+  const { frame, live } = now;
+  const { checkpoint, checkpoints } = frame.traits;
+  const shown = ways.find(({ isShown }) => isShown)?.tokens ?? [];
+  const [greedy] = ways;
+  return (
+    <>
+      {ways
+        .filter(({ tokens }) => live || tokens)
+        .map((way) => (
+          <button
+            type="button"
+            class="vt-way"
+            key={way.name}
+            disabled={!live}
+            aria-pressed={way.isShown}
+            onClick={() => frame.set({ ...way.change, chosen: null })}
+          >
+            <span>{way.name}</span>
+            <span class="vt-log-prob">{way.logProb !== undefined && `log P ${formatNats(way.logProb)}`}</span>
+            {way.tokens && <Text way={way} other={way === greedy ? shown : (greedy.tokens ?? way.tokens)} />}
+          </button>
+        ))}
+      {checkpoints?.length > 0 && (
+        <Choice
+          label="checkpoint"
+          value={checkpoint}
+          options={checkpoints.map((name) => [name, name] as const)}
+          onChoose={(name) => frame.set({ checkpoint: name, chosen: null })}
+        />
+      )}
+    </>
+  );
+}
+
+/** The text of a way; once it has ended, what differs from another is marked. */
+function Text({ way: { tokens, logProb }, other }: { way: Way; other: string[] }) {
+  const written = tokens?.length ? tokens : ["(nothing)"];
+  const [, marks] = differences(other, written);
+  return (
+    <bdi class="vt-of-query">
+      {runningPieces(written).map(({ text, spaced }: { text: string; spaced: boolean }, at: number) => (
+        <>
+          {spaced && " "}
+          {logProb !== undefined && marks[at] ? <mark>{text}</mark> : text}
+        </>
+      ))}
+    </bdi>
+  );
+}
+
+/** The steps, and what the search is made with. */
+function Steps({ now }: { now: Now }) {
+  const { frame, result, step, live, goTo } = now;
+  const { traits, set } = frame;
+  const last = result.steps.length - 1;
+  const nameOf = (at: number) =>
+    at === last ? (result.sampled ? "the end" : "the winner") : `word ${at + 1}`;
+  const change = (trait: keyof Traits) => (value: number) => set({ [trait]: value, chosen: null });
+  return (
+    <>
+      <Timeline label="Steps" steps={result.steps.map((_, at) => nameOf(at))} at={step} onStep={goTo} />
+      {live && traits.method === "beam" && (
+        <>
+          <Range
+            label="beam width"
+            min={1}
+            max={Math.max(WIDEST, traits.beam_width)}
+            value={traits.beam_width}
+            told={String(traits.beam_width)}
+            onInput={change("beam_width")}
+          />
+          <Range
+            label="length penalty"
+            min={0}
+            max={Math.max(2, traits.length_penalty)}
+            step={0.1}
+            value={traits.length_penalty}
+            told={traits.length_penalty.toFixed(1)}
+            onInput={change("length_penalty")}
+          />
+        </>
+      )}
+      {live && traits.method === "sample" && (
+        <>
+          <Range
+            label="temperature"
+            min={0.1}
+            max={Math.max(3, traits.temperature)}
+            step={0.1}
+            value={traits.temperature}
+            told={traits.temperature.toFixed(1)}
+            onInput={change("temperature")}
+          />
+          <button
+            type="button"
+            onClick={() => set((newest) => ({ seed: (newest.seed ?? 0) + 1, chosen: null }))}
+          >
+            Draw again
+          </button>
+          <span class="vt-seed">seed {traits.seed}</span>
+        </>
+      )}
+    </>
+  );
+}
+
+/** What words are left to draw from. */
+function Filters({ frame: { traits, set } }: { frame: Frame<Traits> }) {
+  const { top_k: k, top_p: p } = traits;
+  return (
+    <>
+      <Range
+        label="top-k"
+        min={0}
+        max={Math.max(20, k ?? 0)}
+        value={k ?? 0}
+        told={k === null ? "all" : String(k)}
+        onInput={(value) => set({ top_k: value || null, chosen: null })}
+      />
+      <Range
+        label="top-p"
+        min={0.05}
+        max={1}
+        step={0.05}
+        value={p ?? 1}
+        told={p === null ? "all" : p.toFixed(2)}
+        onInput={(value) => set({ top_p: value < 1 ? value : null, chosen: null })}
+      />
+    </>
+  );
+}
+
+export default stageView<Traits>({
+  name: "beam-stepper",
+  label: "Beam stepper",
+  traits: TRAITS,
+  draw: (frame) => <BeamStepper frame={frame} />,
+});
