@@ -33,6 +33,7 @@ STAGED: dict[str, Callable[[], View]] = {
     "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
     "architecture": lambda: labs.architecture(load_translator(), SENTENCE),
     "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
+    "beam stepper": lambda: labs.beam_stepper(load_translator()),
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
@@ -44,4 +45,5 @@ LONG_STAGED: dict[str, Callable[[], View]] = {
     "lines, long": lambda: _explorer(LONG, linked=False, picture="lines"),
     "wall, long": lambda: _explorer(LONG, wall=True),
     "table, long": lambda: _explorer(LONG, linked=False, picture="table"),
+    "beam stepper, long": lambda: labs.beam_stepper(load_translator(), LONG, beam_width=8),
 }

@@ -119,8 +119,21 @@ export const chanceOf = ({ log_prob }: Candidate): number => probability(log_pro
 /** The probability of its token alone, after what it continues. */
 export const tokenChance = ({ token_log_prob }: Candidate): number => probability(token_log_prob);
 
-/** What its height is: the probability of its text, or in sampling that it is drawn. */
-export const heightOf = (candidate: Candidate): number => candidate.share ?? chanceOf(candidate);
+const LITTLE = 0.05; // of probability that is left in the end, too little to be seen as a height
+
+/** Whether heights are shares of their step: the whole texts are too improbable to have a height. */
+export const isRelative = ({ steps, sampled }: Pick<SearchResult, "steps" | "sampled">): boolean =>
+  !sampled && Math.max(...(steps.at(-1) ?? []).map(chanceOf)) < LITTLE;
+
+/** The height of each candidate of each step: the probability of its text, or in sampling that it is drawn. */
+export function heightsOf(result: Pick<SearchResult, "steps" | "sampled">): number[][] {
+  const relative = isRelative(result);
+  return result.steps.map((step) => {
+    const heights = step.map((candidate) => candidate.share ?? chanceOf(candidate));
+    const whole = relative ? heights.reduce((sum, height) => sum + height, 0) || 1 : 1;
+    return heights.map((height) => height / whole);
+  });
+}
 
 /** Which candidate of the step before it one continues, or null in the first step. */
 export const parentOf = (steps: readonly Candidate[][], step: number, index: number): number | null =>

@@ -3,8 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { Bars } from "../base/bars.tsx";
 import { Doors } from "../base/doors.tsx";
-import { runningText, shortened, visible } from "../base/js/text.js";
-import { percent } from "../base/percent.ts";
+import { runningText, shortened, shortNumber, visible } from "../base/js/text.js";
 import type { Frame } from "../base/stage_view.tsx";
 import {
   attentionKeys,
@@ -19,6 +18,8 @@ import {
 import { codeOf, describeFilters, describeHead, fateOf, formatNats, markOf } from "./sentences.ts";
 
 const LETTERS = 18; // of a word in a sentence
+
+const short = (value: number): string => shortNumber(value, 3);
 
 interface InspectorProps {
   frame: Frame<Traits>;
@@ -55,11 +56,17 @@ function Rivals({ frame, result, explained, onChoose }: InspectorProps) {
   const { step, index } = explained;
   const { parent } = result.steps[step][index];
   const rivals = result.steps[step].flatMap((each, at) => (each.parent === parent ? [at] : []));
-  const before = result.texts[step][index].at(-2) ?? (step ? "" : result.prompt.at(-1));
+  const before = result.texts[step][index].at(-2) ?? (result.prompt.length > 1 && result.prompt.at(-1));
   return (
     <>
       <p>
-        After <bdi class="vt-of-query">{shortened(before ?? "", LETTERS)}</bdi>, the model's next word
+        {before ? (
+          <>
+            The model's next word after <bdi class="vt-of-query">{shortened(before, LETTERS)}</bdi>
+          </>
+        ) : (
+          "The model's first word"
+        )}
       </p>
       <Bars
         theme={frame.theme}
@@ -85,22 +92,17 @@ function Equation({ result, explained }: InspectorProps) {
   const factors =
     before === null
       ? ""
-      : `${percent(chanceOf(steps[step - 1][before]))} × ${percent(tokenChance(candidate))} = `;
+      : `${short(chanceOf(steps[step - 1][before]))} × ${short(tokenChance(candidate))} = `;
+  const isScored = !sampled && logProb && score && logProb !== score && Math.abs(score) >= 0.0005;
   return (
     <p class="vt-equation">
       P(<bdi class="vt-of-query">{shortened(runningText(texts[step][index]), 3 * LETTERS)}</bdi>) = {factors}
-      <b>{percent(chanceOf(candidate))}</b>
+      <b>{short(chanceOf(candidate))}</b>
       <br />
       log P = <b>{formatNats(logProb)}</b>
-      {sampled ? null : score && logProb && logProb !== score ? (
-        <>
-          , score = {formatNats(logProb)} / {formatNats(logProb / score)} = <b>{formatNats(score)}</b>
-        </>
-      ) : (
-        <>
-          , score <b>{formatNats(score)}</b>
-        </>
-      )}
+      <br />
+      score = {isScored && `${formatNats(logProb)} / ${formatNats(logProb / score)} = `}
+      <b>{formatNats(score)}</b>
     </p>
   );
 }

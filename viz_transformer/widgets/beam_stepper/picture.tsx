@@ -8,7 +8,8 @@ import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { useRoom } from "../base/use_room.ts";
 import {
-  heightOf,
+  chanceOf,
+  heightsOf,
   isEnd,
   keptIndices,
   leaderOf,
@@ -114,7 +115,7 @@ function sceneOf(
   const unit = Math.min(26, Math.max(16, frame.width / 80)) * frame.traits.text_size;
   const width = (text: string) => (frame.theme.measure?.(text, UNIT, true) ?? 0) / UNIT; // in units
   const columns = columnsOf(result);
-  const shown = motion.at(result.steps.flatMap((each) => each.map(heightOf)));
+  const shown = motion.at(heightsOf(result).flat());
   let end = 0;
   const heights = result.steps.map(({ length }) => {
     end += length;
@@ -228,8 +229,9 @@ function Node({ scene, branch }: { scene: Scene; branch: Branch }) {
   const isTall = branch.height >= 3 * unit;
   const isLarge = branch.height >= 4 * unit && 1.6 * width(word) + 1.2 <= branch.width / unit;
   const isLeading = path[step] === index && flow >= river.line;
-  const chance = percent(heightOf(candidate));
+  const chance = percent(candidate.share ?? chanceOf(candidate));
   const mark = candidate.status === "kept" ? "" : markOf(candidate);
+  const cut = ["pruned", "forbidden"].includes(candidate.status) && mark;
   const isGreedy = greedy[step]?.has(index);
   const rank = rankOf(scene, step, index);
   return (
@@ -250,7 +252,7 @@ function Node({ scene, branch }: { scene: Scene; branch: Branch }) {
           <span class="vt-chance">{chance}</span>
         )}
         {isGreedy && branch.height >= 5.5 * unit && <span class="vt-chance">greedy</span>}
-        {mark && branch.height >= 9 * unit && <span class="vt-chance">{visible(candidate.reason)}</span>}
+        {cut && branch.height >= 9 * unit && <span class="vt-chance">{visible(candidate.reason)}</span>}
       </Leaf>
       {rank !== null && (
         <span
@@ -330,7 +332,11 @@ function Tail({ scene, number, box }: { scene: Scene; number: number; box: Box }
               isNow && scene.winner === index ? "vt-instead" : ""
             }`}
           >
-            {isNow ? <bdi>{visible(result.steps[number][index].token)}</bdi> : tail.length}
+            {isNow ? (
+              <bdi>{visible(result.steps[number][index].token)}</bdi>
+            ) : (
+              `${tail.length}${markAt(0) ? "" : " more"}`
+            )}
           </Leaf>
         </>
       ))}
@@ -344,7 +350,7 @@ function ToCome({ scene }: { scene: Scene }) {
   if (isEnd(result, step)) return null;
   const kept = keptIndices(result.steps[step]);
   const lanes = river.columns[step].branches.filter(({ index }) => kept.includes(index));
-  const [chip, next] = [1.5 * unit, river.columns[step + 1]];
+  const chip = 1.5 * unit;
   return (
     <>
       {lanes.map(({ index, left, top, width, flow }) => (
@@ -354,7 +360,7 @@ function ToCome({ scene }: { scene: Scene }) {
           style={place({
             left: left + width,
             top,
-            width: next.left - left - width,
+            width: river.width - left - width,
             height: Math.max(2, flow),
           })}
         />

@@ -2,7 +2,7 @@
 
 import {
   type Candidate,
-  heightOf,
+  heightsOf,
   keptIndices,
   parentOf,
   type SearchResult,
@@ -21,8 +21,10 @@ export interface Column {
   tail: number[];
 }
 
-/** Kept ones first, below what they continue; at the bottom those that ended in the beam's last place or before. */
-export function columnsOf({ steps, sampled }: Pick<SearchResult, "steps" | "sampled">): Column[] {
+/** Kept ones first, each beside what it continues, then those that ended, those pruned and those forbidden. */
+export function columnsOf(result: Pick<SearchResult, "steps" | "sampled">): Column[] {
+  const { steps, sampled } = result;
+  const heights = heightsOf(result);
   let lanes: number[] = []; // of each place in the beam, its row
   return steps.map((step, number) => {
     const goesOn = ({ status }: Candidate) => status === "kept" && number < steps.length - 1;
@@ -35,7 +37,7 @@ export function columnsOf({ steps, sampled }: Pick<SearchResult, "steps" | "samp
       .map((_, index) => index)
       .sort((a, b) => key(a).reduce((sum, part, at) => sum || part - key(b)[at], 0));
     const hasRow = (index: number) =>
-      goesOn(step[index]) || step[index].status === "finished" || heightOf(step[index]) >= SEEN;
+      goesOn(step[index]) || step[index].status === "finished" || heights[number][index] >= SEEN;
     const rows = sorted.filter(hasRow);
     lanes = keptIndices(step).map((index) => rows.indexOf(index));
     return { rows, tail: sorted.filter((index) => !hasRow(index)) };

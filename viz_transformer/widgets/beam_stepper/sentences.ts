@@ -8,6 +8,7 @@ import {
   type Candidate,
   chanceOf,
   isEnd,
+  isRelative,
   leaderOf,
   parentOf,
   type SearchRequest,
@@ -71,7 +72,8 @@ export function lineOf(result: SearchResult, step: number): Piece[] {
       textPiece(texts[step][ended].slice(0, -1)),
       ` has ended: ${percent(chanceOf(steps[step][ended]))}.`,
     ];
-  return ["A branch is as high as its text so far is probable; ✂ is pruned."];
+  const height = isRelative(result) ? "share of its step's probability" : "text's probability so far";
+  return [`A branch is as high as its ${height}; ✂ is pruned.`];
 }
 
 /** The measure by which a text was found, and greedy search's text where that is another. */

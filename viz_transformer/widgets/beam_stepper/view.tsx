@@ -4,7 +4,7 @@
 // the last picture stays, and says what it is a picture of.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { markMeaning, runningPieces, visible } from "../base/js/text.js";
+import { markMeaning, runningPieces, runningText, visible } from "../base/js/text.js";
 import { TASKS } from "../base/js/tasks.js";
 import { differences } from "../base/js/text_difference.js";
 import { css, weightRgb } from "../base/ramps.ts";
@@ -33,6 +33,7 @@ import { type Way, waysOf } from "./ways.ts";
 
 const WIDEST = 10; // of the slider
 const USUAL_WIDTH = 4;
+const MANY = 5; // steps, beside whose numbers there is no room for more
 
 /** What is shown now, all of it derived from the traits and the result. */
 interface Now {
@@ -218,6 +219,7 @@ function Ways({ now, ways }: { now: Now; ways: Way[] }) {
             key={way.name}
             disabled={!live}
             aria-pressed={way.isShown}
+            title={runningText(way.tokens ?? [])}
             onClick={() => frame.set({ ...way.change, chosen: null })}
           >
             <span>{way.name}</span>
@@ -258,8 +260,8 @@ function Steps({ now }: { now: Now }) {
   const { frame, result, step, live, goTo } = now;
   const { traits, set } = frame;
   const last = result.steps.length - 1;
-  const nameOf = (at: number) =>
-    at === last ? (result.sampled ? "the end" : "the winner") : `word ${at + 1}`;
+  const end = last >= MANY ? "end" : result.sampled ? "the end" : "the winner";
+  const nameOf = (at: number) => (at === last ? end : last < MANY ? `word ${at + 1}` : String(at + 1));
   const change = (trait: keyof Traits) => (value: number) => set({ [trait]: value, chosen: null });
   return (
     <>
