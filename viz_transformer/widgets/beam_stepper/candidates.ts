@@ -27,17 +27,18 @@ export interface Hypothesis {
   path: number[];
 }
 
+/** The traits of a search by each method. */
+export const SETTINGS = {
+  beam: ["beam_width", "length_penalty"],
+  sample: ["temperature", "top_k", "top_p", "seed"],
+} as const;
+
+type Settings = Pick<Declared, (typeof SETTINGS)["beam" | "sample"][number] | "checkpoint">;
+
 /** What was asked for, the names as Python has them. */
-export interface SearchRequest {
+export interface SearchRequest extends Partial<Settings> {
   text: string;
   method: "beam" | "sample";
-  checkpoint?: string;
-  beam_width?: number;
-  length_penalty?: number;
-  temperature?: number;
-  top_k?: number | null;
-  top_p?: number | null;
-  seed?: number;
 }
 
 /** The attention of all steps, one after another; `shapes` has each step's [hypotheses, keys]. */
@@ -80,17 +81,12 @@ export interface Position {
 }
 
 /** The search that the traits say; only what matters to its method, so that equal requests are equal. */
-export function searchRequest(traits: Traits): SearchRequest {
-  const { sentence: text, method, checkpoint, checkpoints } = traits;
-  const names =
-    method === "sample" ? ["temperature", "top_k", "top_p", "seed"] : ["beam_width", "length_penalty"];
-  return {
-    text,
-    method: method as SearchRequest["method"],
-    ...Object.fromEntries(names.map((name) => [name, traits[name as keyof Traits] ?? null])),
-    ...(checkpoints?.length ? { checkpoint } : {}),
-  };
-}
+export const searchRequest = (traits: Traits): SearchRequest => ({
+  text: traits.sentence,
+  method: traits.method,
+  ...Object.fromEntries(SETTINGS[traits.method].map((name) => [name, traits[name] ?? null])),
+  ...(traits.checkpoints?.length ? { checkpoint: traits.checkpoint } : {}),
+});
 
 export function searchResult(request: SearchRequest, reply: Reply): SearchResult {
   const sampled = (reply.steps[0]?.[0]?.share ?? null) !== null;
@@ -148,15 +144,22 @@ export function pathTo(steps: readonly Candidate[][], { step, index }: Position)
 /** Whether a step is the last, which tells what was found. */
 export const isEnd = ({ steps }: Pick<SearchResult, "steps">, step: number) => step >= steps.length - 1;
 
-/** The candidate that leads at a step: the most probable that goes on, and at the end the text that was found. */
-export function leaderOf({ steps, hypotheses }: SearchResult, step: number): number {
-  if (step >= steps.length - 1) return hypotheses[0]?.path[steps.length - 1] ?? 0;
-  return keptIndices(steps[step])[0] ?? 0;
-}
+/** The candidate that leads at a step: the most probable that goes on. */
+export const leaderOf = ({ steps }: Pick<SearchResult, "steps">, step: number): number =>
+  keptIndices(steps[step])[0] ?? 0;
 
-/** The candidate of a step that is shown: the chosen, else the one that leads. */
-export const shownCandidate = (result: SearchResult, step: number, chosen: number | null): number =>
-  chosen !== null && chosen < result.steps[step].length ? chosen : leaderOf(result, step);
+/** The candidate that is shown: the chosen, else the one that leads, and at the end the last of what was found. */
+export function shownCandidate(
+  result: Pick<SearchResult, "steps" | "hypotheses">,
+  step: number,
+  chosen: number | null,
+): Position {
+  if (chosen !== null && chosen < result.steps[step].length) return { step, index: chosen };
+  const path = isEnd(result, step) ? (result.hypotheses[0]?.path ?? []) : [];
+  return path.length
+    ? { step: path.length - 1, index: path[path.length - 1] }
+    : { step, index: leaderOf(result, step) };
+}
 
 /** For each step, which candidates are beginnings of a text. */
 export const prefixesOf = (texts: readonly string[][][], tokens: string[], end: string): Set<number>[] =>

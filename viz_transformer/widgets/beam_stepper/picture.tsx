@@ -1,6 +1,6 @@
 // The picture of a search: its tree as a river, with a button for each candidate.
 
-import type { CSSProperties } from "preact";
+import type { ComponentChildren, CSSProperties } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { visible } from "../base/js/text.js";
 import { tween } from "../base/motion.ts";
@@ -20,7 +20,7 @@ import {
   type SearchResult,
   type Traits,
 } from "./candidates.ts";
-import { type Box, type Branch, columnsOf, layOut, linesOf, originOf, type River } from "./river.ts";
+import { type Box, type Branch, columnsOf, layOut, fitWords, type River } from "./river.ts";
 import { describeCandidate, markOf } from "./sentences.ts";
 
 const UNIT = 16; // pixels that words are measured at
@@ -31,7 +31,8 @@ interface PictureProps {
   frame: Frame<Traits>;
   result: SearchResult;
   step: number;
-  index: number;
+  /** The chosen candidate. */
+  here: Position;
   /** The candidate that is explained: the one that is pointed at, else the chosen one. */
   explained: Position;
   onChoose: (position: Position) => void;
@@ -51,7 +52,7 @@ interface Scene extends PictureProps {
 }
 
 export function Picture(props: PictureProps) {
-  const { frame, result, step, index, explained, onChoose, onPoint } = props;
+  const { frame, result, step, here, explained, onChoose, onPoint } = props;
   const { box, room } = useRoom();
   const scroller = useRef<HTMLDivElement>(null);
   const wantsFocus = useRef(false);
@@ -65,7 +66,7 @@ export function Picture(props: PictureProps) {
     if (now) bringIntoSight(node, now);
     if (wantsFocus.current) now?.focus({ preventScroll: true });
     wantsFocus.current = false;
-  }, [result, step, index, room]);
+  }, [result, step, here.step, here.index, room]);
   const positionOf = (event: Event): Position | null => {
     const data = (event.target as Element).closest<HTMLElement>("[data-index]")?.dataset;
     return data ? { step: Number(data.step), index: Number(data.index) } : null;
@@ -91,8 +92,8 @@ export function Picture(props: PictureProps) {
         }}
         onKeyDown={(event) => {
           if (event.ctrlKey || event.metaKey || event.altKey || !positionOf(event) || !scene) return;
-          const { rows, tail } = scene.columns[step];
-          const to = moveInTree(result.steps, { step, index }, event.key, [...rows, ...tail]);
+          const { rows, tail } = scene.columns[here.step];
+          const to = moveInTree(result.steps, here, event.key, [...rows, ...tail]);
           if (!to) return;
           wantsFocus.current = true; // its button may not exist yet
           onChoose(to);
@@ -123,20 +124,19 @@ function sceneOf(
   });
   const wordsOf = (number: number) =>
     columns[number].rows.map((each) => width(visible(result.steps[number][each].token)));
-  const linesIn = (number: number, most: number) =>
-    linesOf(
+  const wordsIn = (number: number, most: number) =>
+    fitWords(
       columns[number].tail.map((each) => 0.85 * width(visible(result.steps[number][each].token)) + ASIDE),
-      most - ASIDE, // beside ✂
-      0.25,
+      most - ASIDE, // beside a mark
     );
   const widest = Math.max(...columns.flatMap((_, number) => wordsOf(number)));
-  const river = layOut({ result, columns, heights, room, unit, widest, linesIn });
+  const river = layOut({ result, columns, heights, room, unit, widest, wordsIn });
   const { path } = result.hypotheses[0];
   return {
     ...{ ...props, river, columns, unit, width },
     path: isEnd(result, step) ? path : pathTo(result.steps, { step, index: leaderOf(result, step) }),
     greedy: result.greedy ? prefixesOf(result.texts, result.greedy.tokens, result.end) : [],
-    winner: explained.step === step ? (result.steps[step][explained.index].beaten_by ?? null) : null,
+    winner: result.steps[explained.step][explained.index].beaten_by ?? null,
   };
 }
 
@@ -172,12 +172,12 @@ function Tree({ scene }: { scene: Scene }) {
       >
         <bdi class="vt-word">{visible((result.prompt.length > 1 && result.prompt.at(-1)) || "start")}</bdi>
       </span>
-      {there.map(({ branches, tail }, number) => (
+      {there.map(({ branches }, number) => (
         <>
           {branches.map((branch) => (
             <Node key={`${number} ${branch.index}`} scene={scene} branch={branch} />
           ))}
-          <Tail key={`${number}`} scene={scene} number={number} box={tail} />
+          <Tail key={`${number}`} scene={scene} number={number} />
         </>
       ))}
       <ToCome scene={scene} />
@@ -188,34 +188,19 @@ function Tree({ scene }: { scene: Scene }) {
 /** What leads to the candidates of a step. */
 function Flows({ scene, number }: { scene: Scene; number: number }) {
   const { river, result, path, step } = scene;
-  const { branches, tail } = river.columns[number];
+  const { branches, cuts } = river.columns[number];
   const kindOf = (index: number) => {
     if (path[number] === index) return "vt-leading";
     return ["kept", "finished"].includes(result.steps[number][index].status) ? "" : "vt-pruned";
   };
-  const parents = new Map(
-    scene.columns[number].tail.map((index) => [result.steps[number][index].parent, index]),
-  );
-  const ends = number === step ? [...parents.values()] : [...parents.values()].slice(0, 1);
   return (
     <g class={number === step ? "vt-newest" : ""}>
       {branches.map(({ index, from }) => (
         <path key={`${index}`} d={from} class={`vt-flow ${kindOf(index)}`} />
       ))}
-      {ends.map((index) => {
-        const origin = originOf(river, result.steps, number, index);
-        if (!origin) return null;
-        const [x, y] = [origin.left + origin.width, origin.top + Math.max(origin.flow, 1)];
-        const [to, middle] = [tail.left - 4, (x + tail.left) / 2];
-        const end = tail.top + river.line / 2;
-        return (
-          <path
-            key={`${index}`}
-            d={`M${x} ${y}C${middle} ${y} ${middle} ${end} ${to} ${end}`}
-            class="vt-cut"
-          />
-        );
-      })}
+      {cuts.slice(0, number === step ? cuts.length : 1).map((d) => (
+        <path key={d} d={d} class="vt-cut" />
+      ))}
     </g>
   );
 }
@@ -226,33 +211,37 @@ function Node({ scene, branch }: { scene: Scene; branch: Branch }) {
   const { step, index, flow } = branch;
   const candidate = result.steps[step][index];
   const word = visible(candidate.token);
-  const isTall = branch.height >= 3 * unit;
-  const isLarge = branch.height >= 4 * unit && 1.6 * width(word) + 1.2 <= branch.width / unit;
   const isLeading = path[step] === index && flow >= river.line;
-  const chance = percent(candidate.share ?? chanceOf(candidate));
-  const mark = candidate.status === "kept" ? "" : markOf(candidate);
-  const cut = ["pruned", "forbidden"].includes(candidate.status) && mark;
-  const isGreedy = greedy[step]?.has(index);
+  const chance = candidate.share ?? chanceOf(candidate);
+  const mark = candidate.status === "kept" ? "" : `${markOf(candidate)} `;
+  const fits = (text: string, size: number) => size * width(text) + 1.2 <= branch.width / unit;
+  const rows = branch.height / unit;
+  const size = rows < 3 ? "" : rows >= 4 && fits(mark + word, 1.6) ? "vt-tall vt-large" : "vt-tall";
+  const notes = [
+    (size || (chance >= 0.001 && fits(`${mark}${word} ${percent(chance)}`, 1))) && percent(chance),
+    rows >= 5.5 && greedy[step]?.has(index) && "greedy",
+    rows >= 9 && ["pruned", "forbidden"].includes(candidate.status) && visible(candidate.reason),
+  ];
   const rank = rankOf(scene, step, index);
   return (
     <>
       <Leaf
         scene={scene}
         position={{ step, index }}
-        kind={`vt-node vt-${candidate.status} ${isLeading ? "vt-leading" : ""} ${isTall ? "vt-tall" : ""} ${
-          isLarge ? "vt-large" : ""
-        } ${step === explained.step && index === winner ? "vt-instead" : ""}`}
+        kind={`vt-node vt-${candidate.status} ${size} ${isLeading ? "vt-leading" : ""} ${
+          step === explained.step && index === winner ? "vt-instead" : ""
+        }`}
         style={{ ...place(branch), "--vt-flow": `${Math.max(2, flow)}px` }}
       >
         <span class="vt-word">
-          {mark && <span class="vt-mark">{mark} </span>}
+          {mark}
           <bdi>{word}</bdi>
         </span>
-        {(isTall || width(`${mark} ${word} ${chance}`) + 0.6 <= branch.width / unit) && (
-          <span class="vt-chance">{chance}</span>
-        )}
-        {isGreedy && branch.height >= 5.5 * unit && <span class="vt-chance">greedy</span>}
-        {cut && branch.height >= 9 * unit && <span class="vt-chance">{visible(candidate.reason)}</span>}
+        {notes.filter(Boolean).map((note) => (
+          <span class="vt-chance" key={note}>
+            {note}
+          </span>
+        ))}
       </Leaf>
       {rank !== null && (
         <span
@@ -283,12 +272,12 @@ function Leaf(props: {
   position: Position;
   kind: string;
   style?: CSSProperties;
-  children: preact.ComponentChildren;
+  children: ComponentChildren;
 }) {
   const { scene, position, kind, style, children } = props;
   const { result, greedy } = scene;
   const { step, index } = position;
-  const isChosen = step === scene.step && index === scene.index;
+  const isChosen = step === scene.here.step && index === scene.here.index;
   const candidate = result.steps[step][index];
   const also = greedy[step]?.has(index) ? " Greedy search writes this too." : "";
   return (
@@ -308,38 +297,43 @@ function Leaf(props: {
   );
 }
 
-/** What is too improbable for a row: its words, or at an earlier step how many they are. */
-function Tail({ scene, number, box }: { scene: Scene; number: number; box: Box }) {
-  const { columns, result, step } = scene;
+/** What is too improbable for a row: as many words as fit, and how many more there are. */
+function Tail({ scene, number }: { scene: Scene; number: number }) {
+  const { columns, result, step, river, winner } = scene;
   const { tail } = columns[number];
-  const [first] = tail;
-  if (first === undefined) return null;
-  const isNow = number === step;
-  const markAt = (at: number) => {
-    const [one, before] = [tail[at], tail[at - 1]].map((index) => result.steps[number][index]);
-    return one.status === before?.status ? "" : markOf(one);
-  };
+  const { tail: box, nWords } = river.columns[number];
+  const isChosen = (index: number) => number === scene.here.step && index === scene.here.index;
+  const shown = number === step ? tail.filter((index, at) => at < nWords || isChosen(index)) : [];
+  const rest = tail.length - shown.length;
+  const next = tail.find((index) => !shown.includes(index));
+  const statusOf = (index: number | undefined) => result.steps[number][index ?? -1]?.status;
+  const markAt = (index: number, before?: number) =>
+    statusOf(index) !== statusOf(before) && (
+      <span class="vt-mark">{markOf(result.steps[number][index])}</span>
+    );
+  const leaf = (index: number, name: ComponentChildren) => (
+    <Leaf
+      scene={scene}
+      position={{ step: number, index }}
+      kind={`vt-aside vt-${statusOf(index)} ${number === step && winner === index ? "vt-instead" : ""}`}
+    >
+      {name}
+    </Leaf>
+  );
   return (
-    <div class="vt-tail" style={{ ...place(box), height: isNow ? `${box.height}px` : "auto" }}>
-      {(isNow ? tail : [first]).map((index, at) => (
+    <div class="vt-tail" style={place(box)}>
+      {shown.map((index, at) => (
         <>
-          {markAt(at) && <span class="vt-mark">{markAt(at)}</span>}
-          <Leaf
-            key={`${index}`}
-            scene={scene}
-            position={{ step: number, index }}
-            kind={`vt-aside vt-${result.steps[number][index].status} ${
-              isNow && scene.winner === index ? "vt-instead" : ""
-            }`}
-          >
-            {isNow ? (
-              <bdi>{visible(result.steps[number][index].token)}</bdi>
-            ) : (
-              `${tail.length}${markAt(0) ? "" : " more"}`
-            )}
-          </Leaf>
+          {markAt(index, shown[at - 1])}
+          {leaf(index, <bdi>{visible(result.steps[number][index].token)}</bdi>)}
         </>
       ))}
+      {next !== undefined && (
+        <>
+          {markAt(next, shown.at(-1))}
+          {leaf(next, `${rest} more`)}
+        </>
+      )}
     </div>
   );
 }

@@ -13,6 +13,7 @@ const SEEN = 0.005; // what is less probable has no height, and stands among wor
 // In units of the text's size: a line, between lines, above a column, the start, between columns, and a rank.
 const [LINE, GAP, HEAD, START, BETWEEN, RANK] = [1.5, 0.25, 1.7, 4, 1.6, 2];
 const [NARROWEST, WIDEST] = [4.4, 12]; // of a column
+const MOST_LINES = 3; // of words below the branches
 const LOWEST = 5; // of all of the probability: in more candidates than fit a screen a branch still has a height
 
 /** The candidates of a step from top to bottom: with a row each, and those below them. */
@@ -66,8 +67,8 @@ export interface River {
   line: number;
   head: number;
   start: Box;
-  /** Of each step its branches, from top to bottom, and the place of the words below them. */
-  columns: { left: number; width: number; branches: Branch[]; tail: Box }[];
+  /** Of each step its branches, from top to bottom, the place of the words below them, and the lines to these. */
+  columns: { left: number; width: number; branches: Branch[]; tail: Box; nWords: number; cuts: string[] }[];
 }
 
 interface Asked {
@@ -79,24 +80,24 @@ interface Asked {
   unit: number;
   /** The width of the widest word with a row, in units. */
   widest: number;
-  /** How many lines the words below a step's branches take in a width in units. */
-  linesIn: (step: number, width: number) => number;
+  /** How many lines the words below a step's branches take in a width in units, and how many of them fit. */
+  wordsIn: (step: number, width: number) => { lines: number; count: number };
 }
 
 /** Lay out a search as high as its room, if all of its rows fit. */
-export function layOut({ result, columns, heights, room, unit, widest, linesIn }: Asked): River {
+export function layOut({ result, columns, heights, room, unit, widest, wordsIn }: Asked): River {
   const [line, gap, head, start] = [LINE * unit, GAP * unit, HEAD * unit, START * unit];
   const least = (Math.min(7, Math.max(NARROWEST, widest + 1)) + BETWEEN) * unit;
   const pitch = Math.max(least, (room.width - start - RANK * unit) / columns.length);
   const width = Math.min(WIDEST * unit, Math.max(least - BETWEEN * unit, 0.55 * pitch));
   const below = width + 0.7 * (pitch - width);
-  const lines = columns.map(({ tail }, step) => (tail.length ? linesIn(step, below / unit) : 0));
+  const words = columns.map((_, step) => wordsIn(step, below / unit));
   const needed = (scale: number) =>
     Math.max(
       ...columns.map(({ rows }, step) =>
         rows.reduce(
           (sum, index) => sum + gap + Math.max(line, scale * (heights[step][index] ?? 0)),
-          head + line * lines[step],
+          head + line * words[step].lines,
         ),
       ),
     );
@@ -115,9 +116,10 @@ export function layOut({ result, columns, heights, room, unit, widest, linesIn }
       top += branch.height + gap;
       return branch;
     });
-    const tail = { left, top, width: Math.min(below, river.width - left), height: line * lines[step] };
-    river.columns.push({ left, width, branches, tail });
+    const tail = { left, top, width: Math.min(below, river.width - left), height: line * words[step].lines };
+    river.columns.push({ left, width, branches, tail, nWords: words[step].count, cuts: [] });
     addFlows(river, result.steps, step);
+    addCuts(river, result.steps, step, columns[step].tail);
   });
   return river;
 }
@@ -134,7 +136,7 @@ function largest(fits: (value: number) => boolean, most: number): number {
 }
 
 /** The branch or the start that a candidate continues. */
-export function originOf(river: River, steps: readonly Candidate[][], step: number, index: number) {
+function originOf(river: River, steps: readonly Candidate[][], step: number, index: number) {
   const parent = parentOf(steps, step, index);
   if (step === 0) return { ...river.start, flow: river.start.height };
   return river.columns[step - 1].branches.find((each) => each.index === parent) ?? null;
@@ -162,6 +164,20 @@ function addFlows(river: River, steps: readonly Candidate[][], step: number): vo
   }
 }
 
+/** Draw a line from each text to the words below that did not continue it. */
+function addCuts(river: River, steps: readonly Candidate[][], step: number, tail: readonly number[]): void {
+  const { tail: box, cuts } = river.columns[step];
+  const dropped = tail.filter((index) => steps[step][index].status !== "kept");
+  const parents = new Map(dropped.map((index) => [steps[step][index].parent, index]));
+  for (const index of parents.values()) {
+    const origin = originOf(river, steps, step, index);
+    if (!origin) continue;
+    const [from, y] = [origin.left + origin.width, origin.top + Math.max(origin.flow, 1)];
+    const [to, end, middle] = [box.left - 4, box.top + river.line / 2, (from + box.left) / 2];
+    cuts.push(`M${from} ${y}C${middle} ${y} ${middle} ${end} ${to} ${end}`);
+  }
+}
+
 /** A ribbon from one height to another, as a path. */
 function ribbon(
   from: number,
@@ -179,12 +195,13 @@ function ribbon(
   );
 }
 
-/** How many lines words take, each `between` from the next. */
-export function linesOf(widths: readonly number[], room: number, between: number): number {
-  let [lines, used] = [1, 0];
-  for (const width of widths) {
+/** How many lines words take, at most `MOST_LINES`, and how many of them fit, beside how many more there are. */
+export function fitWords(widths: readonly number[], room: number): { lines: number; count: number } {
+  let [lines, used] = [widths.length ? 1 : 0, 0];
+  for (const [at, width] of widths.entries()) {
     if (used && used + width > room) [lines, used] = [lines + 1, 0];
-    used += Math.min(width, room) + between;
+    if (lines > MOST_LINES) return { lines: MOST_LINES, count: at - 1 };
+    used += Math.min(width, room) + GAP;
   }
-  return lines;
+  return { lines, count: widths.length };
 }

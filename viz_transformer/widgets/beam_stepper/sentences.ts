@@ -11,6 +11,7 @@ import {
   isRelative,
   leaderOf,
   parentOf,
+  SETTINGS,
   type SearchRequest,
   type SearchResult,
 } from "./candidates.ts";
@@ -51,8 +52,9 @@ export function headlineOf(result: SearchResult, step: number): Piece[] {
   const chance = percent(last ? Math.exp(best.log_prob ?? -Infinity) : chanceOf(result.steps[step][leader]));
   if (isGreedy(result) && last) return ["Greedy search writes ", text, `: ${chance}`];
   if (isGreedy(result)) return [`${after(step)}greedy search has `, text, `: ${chance}`];
-  const verb = result.sampled ? "is drawn" : last ? "wins" : "leads";
-  return [...(last ? [] : [after(step)]), text, ` ${verb}: ${chance}`];
+  if (result.sampled && !last) return [after(step), text, " is drawn"];
+  if (result.sampled) return [text, ` is drawn; its probability: ${chance}`];
+  return last ? [text, ` wins: ${chance}`] : [after(step), text, ` leads: ${chance}`];
 }
 
 /** One line more: what led before, what has ended, at the end what greedy search writes; else what a height is. */
@@ -154,12 +156,8 @@ export function codeOf(
 ) {
   const candidate = `.steps[${step}].candidates[${index}]`;
   if (!live) return `view.search${candidate}`;
-  const names =
-    request.method === "sample"
-      ? ["temperature", "top_k", "top_p", "seed"]
-      : ["beam_width", "length_penalty"];
-  const options = names
-    .map((name) => [name, request[name as keyof SearchRequest]] as const)
+  const options = SETTINGS[request.method]
+    .map((name) => [name, request[name]] as const)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `, ${name}=${value}`);
   const model = request.checkpoint ? `models[${JSON.stringify(request.checkpoint)}]` : "model";

@@ -31,7 +31,22 @@ import { describeProblem, formatNats, headlineOf, lineOf } from "./sentences.ts"
 import { TRAITS } from "./traits.ts";
 import { type Way, waysOf } from "./ways.ts";
 
-const WIDEST = 10; // of the slider
+/** A number that a search is made with: its trait, name, least and most of the slider, step, and which end is all. */
+type Setting = readonly [
+  trait: "beam_width" | "length_penalty" | "temperature" | "top_k" | "top_p",
+  ...range: [label: string, min: number, max: number, step: number, all?: number],
+];
+const SETTINGS: Record<Traits["method"], Setting[]> = {
+  beam: [
+    ["beam_width", "beam width", 1, 10, 1],
+    ["length_penalty", "length penalty", 0, 2, 0.1],
+  ],
+  sample: [["temperature", "temperature", 0.1, 3, 0.1]],
+};
+const FILTERS: Setting[] = [
+  ["top_k", "top-k", 0, 20, 1, 0],
+  ["top_p", "top-p", 0.05, 1, 0.05, 1],
+];
 const USUAL_WIDTH = 4;
 const MANY = 5; // steps, beside whose numbers there is no room for more
 
@@ -40,7 +55,8 @@ interface Now {
   frame: Frame<Traits>;
   result: SearchResult;
   step: number;
-  index: number;
+  /** The chosen candidate, and the one that is explained: that which is pointed at comes first. */
+  here: Position;
   explained: Position;
   /** The layer and the head whose attention is shown. */
   place: { layer: number; head: number | null };
@@ -51,12 +67,12 @@ interface Now {
 function nowOf(frame: Frame<Traits>, result: SearchResult, pointed: Position | null): Now {
   const { step: wanted, chosen, layer, head } = frame.traits;
   const step = Math.min(wanted ?? 0, result.steps.length - 1);
-  const index = shownCandidate(result, step, chosen ?? null);
+  const here = shownCandidate(result, step, chosen ?? null);
   const isThere = pointed && pointed.step <= step && result.steps[pointed.step][pointed.index];
   const { layers = 1, heads = 0 } = result.attention ?? {};
   return {
-    ...{ frame, result, step, index },
-    explained: isThere ? pointed : { step, index },
+    ...{ frame, result, step, here },
+    explained: isThere ? pointed : here,
     place: { layer: Math.min(layer ?? 0, layers - 1), head: (head ?? heads) < heads ? (head ?? null) : null },
     live: Boolean(frame.model.get("live")),
     goTo: (to) => frame.set({ step: to, chosen: null }),
@@ -116,7 +132,11 @@ function BeamStepper({ frame }: { frame: Frame<Traits> }) {
       controls={<Ways now={now} ways={ways} />}
       inspector={<Inspector {...now} onChoose={({ step, index }) => set({ step, chosen: index })} />}
       timeline={<Steps now={now} />}
-      options={traits.method === "sample" && now.live && <Filters frame={frame} />}
+      options={
+        traits.method === "sample" &&
+        now.live &&
+        FILTERS.map((setting) => <SettingRange key={setting[0]} frame={frame} setting={setting} />)
+      }
       about={frame.about}
       width={frame.width}
       height={frame.height}
@@ -248,7 +268,7 @@ function Text({ way: { tokens, logProb }, other }: { way: Way; other: string[] }
       {runningPieces(written).map(({ text, spaced }: { text: string; spaced: boolean }, at: number) => (
         <>
           {spaced && " "}
-          {logProb !== undefined && marks[at] ? <mark>{text}</mark> : text}
+          {logProb !== undefined && tokens?.length && marks[at] ? <mark>{text}</mark> : text}
         </>
       ))}
     </bdi>
@@ -256,84 +276,42 @@ function Text({ way: { tokens, logProb }, other }: { way: Way; other: string[] }
 }
 
 /** The steps, and what the search is made with. */
-function Steps({ now }: { now: Now }) {
-  const { frame, result, step, live, goTo } = now;
-  const { traits, set } = frame;
+function Steps({ now: { frame, result, step, live, goTo } }: { now: Now }) {
+  const { method, seed } = frame.traits;
   const last = result.steps.length - 1;
-  const end = last >= MANY ? "end" : result.sampled ? "the end" : "the winner";
+  const end = last >= MANY ? "end" : result.sampled ? "the end" : "winner";
   const nameOf = (at: number) => (at === last ? end : last < MANY ? `word ${at + 1}` : String(at + 1));
-  const change = (trait: keyof Traits) => (value: number) => set({ [trait]: value, chosen: null });
   return (
     <>
       <Timeline label="Steps" steps={result.steps.map((_, at) => nameOf(at))} at={step} onStep={goTo} />
-      {live && traits.method === "beam" && (
+      {live &&
+        SETTINGS[method].map((setting) => <SettingRange key={setting[0]} frame={frame} setting={setting} />)}
+      {live && method === "sample" && (
         <>
-          <Range
-            label="beam width"
-            min={1}
-            max={Math.max(WIDEST, traits.beam_width)}
-            value={traits.beam_width}
-            told={String(traits.beam_width)}
-            onInput={change("beam_width")}
-          />
-          <Range
-            label="length penalty"
-            min={0}
-            max={Math.max(2, traits.length_penalty)}
-            step={0.1}
-            value={traits.length_penalty}
-            told={traits.length_penalty.toFixed(1)}
-            onInput={change("length_penalty")}
-          />
-        </>
-      )}
-      {live && traits.method === "sample" && (
-        <>
-          <Range
-            label="temperature"
-            min={0.1}
-            max={Math.max(3, traits.temperature)}
-            step={0.1}
-            value={traits.temperature}
-            told={traits.temperature.toFixed(1)}
-            onInput={change("temperature")}
-          />
           <button
             type="button"
-            onClick={() => set((newest) => ({ seed: (newest.seed ?? 0) + 1, chosen: null }))}
+            onClick={() => frame.set((newest) => ({ seed: (newest.seed ?? 0) + 1, chosen: null }))}
           >
             Draw again
           </button>
-          <span class="vt-seed">seed {traits.seed}</span>
+          <span class="vt-seed">seed {seed}</span>
         </>
       )}
     </>
   );
 }
 
-/** What words are left to draw from. */
-function Filters({ frame: { traits, set } }: { frame: Frame<Traits> }) {
-  const { top_k: k, top_p: p } = traits;
+function SettingRange({ frame, setting }: { frame: Frame<Traits>; setting: Setting }) {
+  const [trait, label, min, usual, step, all] = setting;
+  const value = frame.traits[trait] ?? null;
+  const max = Math.max(usual, value ?? min); // Python may set more
   return (
-    <>
-      <Range
-        label="top-k"
-        min={0}
-        max={Math.max(20, k ?? 0)}
-        value={k ?? 0}
-        told={k === null ? "all" : String(k)}
-        onInput={(value) => set({ top_k: value || null, chosen: null })}
-      />
-      <Range
-        label="top-p"
-        min={0.05}
-        max={1}
-        step={0.05}
-        value={p ?? 1}
-        told={p === null ? "all" : p.toFixed(2)}
-        onInput={(value) => set({ top_p: value < 1 ? value : null, chosen: null })}
-      />
-    </>
+    <Range
+      {...{ label, min, max, step }}
+      value={value ?? all ?? min}
+      told={value === null ? "all" : value.toFixed(-Math.floor(Math.log10(step)))}
+      onInput={(to) => frame.set({ [trait]: to === all ? null : to, chosen: null })}
+    />
   );
 }
 
