@@ -24,6 +24,7 @@ const short = (value: number): string => shortNumber(value, 3);
 interface InspectorProps {
   frame: Frame<Traits>;
   result: SearchResult;
+  step: number;
   /** The candidate that is explained. */
   explained: Position;
   live: boolean;
@@ -205,8 +206,7 @@ export function Choice({ label, value, options, onChoose }: ChoiceProps) {
 }
 
 /** All candidates of the step, with their numbers and what became of them. */
-function Candidates({ frame, result, explained, onChoose }: InspectorProps) {
-  const { step } = explained;
+function Candidates({ frame, result, step, explained, onChoose }: InspectorProps) {
   const all = result.steps[step];
   const kept = all.filter(({ status }) => status === "kept").length;
   return (
@@ -214,10 +214,10 @@ function Candidates({ frame, result, explained, onChoose }: InspectorProps) {
       {result.sampled && <p class="vt-line">Drawn with {describeFilters(result.request)}</p>}
       <ol>
         {all.map((each, index) => (
-          <li key={`${index}`} class={index === explained.index ? "vt-explained" : ""}>
+          <li key={`${index}`}>
             <button
               type="button"
-              aria-pressed={index === explained.index}
+              aria-pressed={step === explained.step && index === explained.index}
               data-lm-suppress-shortcuts="true"
               onClick={() => onChoose({ step, index })}
             >

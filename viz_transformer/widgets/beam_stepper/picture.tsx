@@ -1,13 +1,14 @@
 // The picture of a search: its tree as a river, with a button for each candidate.
 
 import type { ComponentChildren, CSSProperties } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { visible } from "../base/js/text.js";
 import { tween } from "../base/motion.ts";
 import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { useRoom } from "../base/use_room.ts";
 import {
+  type Candidate,
   chanceOf,
   heightsOf,
   isEnd,
@@ -20,11 +21,10 @@ import {
   type SearchResult,
   type Traits,
 } from "./candidates.ts";
-import { type Box, type Branch, columnsOf, layOut, fitWords, type River } from "./river.ts";
+import { type Box, type Branch, layOut, type River, type Room } from "./river.ts";
 import { describeCandidate, markOf } from "./sentences.ts";
 
 const UNIT = 16; // pixels that words are measured at
-const ASIDE = 1; // around a word among others, in units
 const MOST_TO_COME = 3; // lanes of words to come
 
 interface PictureProps {
@@ -42,7 +42,6 @@ interface PictureProps {
 /** What one frame draws. */
 interface Scene extends PictureProps {
   river: River;
-  columns: ReturnType<typeof columnsOf>;
   unit: number;
   width: (text: string) => number;
   /** The candidates that lead to the one that leads. */
@@ -59,7 +58,9 @@ export function Picture(props: PictureProps) {
   const motion = useRef(tween()).current;
   const scene = room && sceneOf(props, room, motion);
   if (motion.isMoving()) frame.redraw();
-  useEffect(() => {
+  const latest = useRef(here); // keys may come faster than frames
+  latest.current = here;
+  useLayoutEffect(() => {
     const node = scroller.current;
     if (!node) return;
     const now = node.querySelector<HTMLElement>('[aria-pressed="true"]');
@@ -92,10 +93,11 @@ export function Picture(props: PictureProps) {
         }}
         onKeyDown={(event) => {
           if (event.ctrlKey || event.metaKey || event.altKey || !positionOf(event) || !scene) return;
-          const { rows, tail } = scene.columns[here.step];
-          const to = moveInTree(result.steps, here, event.key, [...rows, ...tail]);
+          const { order } = scene.river.columns[latest.current.step];
+          const to = moveInTree(result.steps, latest.current, event.key, order);
           if (!to) return;
           wantsFocus.current = true; // its button may not exist yet
+          latest.current = to;
           onChoose(to);
           event.preventDefault();
           event.stopPropagation();
@@ -107,33 +109,16 @@ export function Picture(props: PictureProps) {
   );
 }
 
-function sceneOf(
-  props: PictureProps,
-  room: { width: number; height: number },
-  motion: ReturnType<typeof tween>,
-): Scene {
+function sceneOf(props: PictureProps, room: Room, motion: ReturnType<typeof tween>): Scene {
   const { frame, result, step, explained } = props;
   const unit = Math.min(26, Math.max(16, frame.width / 80)) * frame.traits.text_size;
   const width = (text: string) => (frame.theme.measure?.(text, UNIT, true) ?? 0) / UNIT; // in units
-  const columns = columnsOf(result);
   const shown = motion.at(heightsOf(result).flat());
-  let end = 0;
-  const heights = result.steps.map(({ length }) => {
-    end += length;
-    return shown.slice(end - length, end);
-  });
-  const wordsOf = (number: number) =>
-    columns[number].rows.map((each) => width(visible(result.steps[number][each].token)));
-  const wordsIn = (number: number, most: number) =>
-    fitWords(
-      columns[number].tail.map((each) => 0.85 * width(visible(result.steps[number][each].token)) + ASIDE),
-      most - ASIDE, // beside a mark
-    );
-  const widest = Math.max(...columns.flatMap((_, number) => wordsOf(number)));
-  const river = layOut({ result, columns, heights, room, unit, widest, wordsIn });
+  const widthOf = ({ token }: Candidate) => width(visible(token));
+  const river = layOut(result, shown, room, unit, widthOf);
   const { path } = result.hypotheses[0];
   return {
-    ...{ ...props, river, columns, unit, width },
+    ...{ ...props, river, unit, width },
     path: isEnd(result, step) ? path : pathTo(result.steps, { step, index: leaderOf(result, step) }),
     greedy: result.greedy ? prefixesOf(result.texts, result.greedy.tokens, result.end) : [],
     winner: result.steps[explained.step][explained.index].beaten_by ?? null,
@@ -299,9 +284,8 @@ function Leaf(props: {
 
 /** What is too improbable for a row: as many words as fit, and how many more there are. */
 function Tail({ scene, number }: { scene: Scene; number: number }) {
-  const { columns, result, step, river, winner } = scene;
-  const { tail } = columns[number];
-  const { tail: box, nWords } = river.columns[number];
+  const { result, step, river, winner } = scene;
+  const { tail, tailBox: box, nWords } = river.columns[number];
   const isChosen = (index: number) => number === scene.here.step && index === scene.here.index;
   const shown = number === step ? tail.filter((index, at) => at < nWords || isChosen(index)) : [];
   const rest = tail.length - shown.length;

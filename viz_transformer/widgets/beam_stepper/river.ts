@@ -12,23 +12,16 @@ import {
 const SEEN = 0.005; // what is less probable has no height, and stands among words below the branches
 // In units of the text's size: a line, between lines, above a column, the start, between columns, and a rank.
 const [LINE, GAP, HEAD, START, BETWEEN, RANK] = [1.5, 0.25, 1.7, 4, 1.6, 2];
+const ASIDE = 1; // around a word below the branches
 const [NARROWEST, WIDEST] = [4.4, 12]; // of a column
 const MOST_LINES = 3; // of words below the branches
 const LOWEST = 5; // of all of the probability: in more candidates than fit a screen a branch still has a height
 
-/** The candidates of a step from top to bottom: with a row each, and those below them. */
-export interface Column {
-  rows: number[];
-  tail: number[];
-}
-
-/** Kept ones first, each beside what it continues, then those that ended, those pruned and those forbidden. */
-export function columnsOf(result: Pick<SearchResult, "steps" | "sampled">): Column[] {
-  const { steps, sampled } = result;
-  const heights = heightsOf(result);
+/** The candidates of a step from top to bottom: those with a row each, and those below. */
+function orderOf({ steps, sampled }: Search): { rows: number[]; tail: number[] }[] {
+  const heights = heightsOf({ steps, sampled });
   let lanes: number[] = []; // of each place in the beam, its row
   return steps.map((step, number) => {
-    const goesOn = ({ status }: Candidate) => status === "kept" && number < steps.length - 1;
     const zone = { kept: 0, finished: 0, pruned: 1, forbidden: 2 };
     const key = (index: number) => {
       const { status, parent } = step[index];
@@ -37,6 +30,7 @@ export function columnsOf(result: Pick<SearchResult, "steps" | "sampled">): Colu
     const sorted = step
       .map((_, index) => index)
       .sort((a, b) => key(a).reduce((sum, part, at) => sum || part - key(b)[at], 0));
+    const goesOn = ({ status }: Candidate) => status === "kept" && number < steps.length - 1;
     const hasRow = (index: number) =>
       goesOn(step[index]) || step[index].status === "finished" || heights[number][index] >= SEEN;
     const rows = sorted.filter(hasRow);
@@ -45,11 +39,16 @@ export function columnsOf(result: Pick<SearchResult, "steps" | "sampled">): Colu
   });
 }
 
-export interface Box {
-  left: number;
-  top: number;
+type Search = Pick<SearchResult, "steps" | "sampled">;
+
+export interface Room {
   width: number;
   height: number;
+}
+
+export interface Box extends Room {
+  left: number;
+  top: number;
 }
 
 /** A candidate's row, and how high its branch is. */
@@ -57,69 +56,92 @@ export interface Branch extends Box {
   step: number;
   index: number;
   flow: number;
-  /** The branch that leads to it, as a path. */
+  /** What leads to it, as a path. */
   from: string;
 }
 
-export interface River {
+interface Column {
+  left: number;
   width: number;
-  height: number;
+  branches: Branch[];
+  /** The words below the branches, their place, how many of them fit, and the lines that lead to them. */
+  tail: number[];
+  tailBox: Box;
+  nWords: number;
+  cuts: string[];
+  /** All candidates from top to bottom. */
+  order: number[];
+}
+
+export interface River extends Room {
   line: number;
   head: number;
   start: Box;
-  /** Of each step its branches, from top to bottom, the place of the words below them, and the lines to these. */
-  columns: { left: number; width: number; branches: Branch[]; tail: Box; nWords: number; cuts: string[] }[];
+  columns: Column[];
 }
 
-interface Asked {
-  result: Pick<SearchResult, "steps" | "sampled">;
-  columns: readonly Column[];
-  /** The height of each candidate of each step, 0 to 1. */
-  heights: readonly number[][];
-  room: { width: number; height: number };
-  unit: number;
-  /** The width of the widest word with a row, in units. */
-  widest: number;
-  /** How many lines the words below a step's branches take in a width in units, and how many of them fit. */
-  wordsIn: (step: number, width: number) => { lines: number; count: number };
-}
-
-/** Lay out a search as high as its room, if all of its rows fit. */
-export function layOut({ result, columns, heights, room, unit, widest, wordsIn }: Asked): River {
+/**
+ * Lay out a search as high as its room, if all of its rows fit.
+ *
+ * @param result
+ * @param shown the height of each candidate of each step, 0 to 1, on its way
+ * @param room
+ * @param unit in pixels
+ * @param widthOf returns how wide a candidate's word is, in units
+ */
+export function layOut(
+  result: Search,
+  shown: readonly number[],
+  room: Room,
+  unit: number,
+  widthOf: (candidate: Candidate) => number,
+): River {
+  const { steps } = result;
   const [line, gap, head, start] = [LINE * unit, GAP * unit, HEAD * unit, START * unit];
-  const least = (Math.min(7, Math.max(NARROWEST, widest + 1)) + BETWEEN) * unit;
-  const pitch = Math.max(least, (room.width - start - RANK * unit) / columns.length);
+  const orders = orderOf(result);
+  const widths = orders.flatMap(({ rows }, step) => rows.map((index) => widthOf(steps[step][index])));
+  const least = (Math.min(7, Math.max(NARROWEST, Math.max(...widths) + 1)) + BETWEEN) * unit;
+  const pitch = Math.max(least, (room.width - start - RANK * unit) / steps.length);
   const width = Math.min(WIDEST * unit, Math.max(least - BETWEEN * unit, 0.55 * pitch));
   const below = width + 0.7 * (pitch - width);
-  const words = columns.map((_, step) => wordsIn(step, below / unit));
+  const words = orders.map(({ tail }, step) => {
+    const each = tail.map((index) => 0.85 * widthOf(steps[step][index]) + ASIDE);
+    return fitWords(each, below / unit - ASIDE); // beside a mark
+  });
+  const starts = steps.map((_, step) => steps.slice(0, step).reduce((sum, { length }) => sum + length, 0));
+  const heightAt = (step: number, index: number) => shown[starts[step] + index] ?? 0;
   const needed = (scale: number) =>
     Math.max(
-      ...columns.map(({ rows }, step) =>
+      head + scale,
+      ...orders.map(({ rows }, step) =>
         rows.reduce(
-          (sum, index) => sum + gap + Math.max(line, scale * (heights[step][index] ?? 0)),
+          (sum, index) => sum + gap + Math.max(line, scale * heightAt(step, index)),
           head + line * words[step].lines,
         ),
       ),
     );
-  const scale = largest((each) => needed(each) <= room.height && each + head <= room.height, room.height);
-  const whole = Math.max(LOWEST * unit, scale);
+  const scale = Math.max(
+    LOWEST * unit,
+    largest((each) => needed(each) <= room.height, room.height),
+  );
   const river: River = {
-    ...{ width: start + columns.length * pitch + RANK * unit, height: Math.max(room.height, needed(whole)) },
-    ...{ line, head, start: { left: 0, top: head, width: start, height: whole }, columns: [] },
+    ...{ width: start + steps.length * pitch + RANK * unit, height: Math.max(room.height, needed(scale)) },
+    ...{ line, head, start: { left: 0, top: head, width: start, height: scale }, columns: [] },
   };
-  columns.forEach(({ rows }, step) => {
+  orders.forEach(({ rows, tail }, step) => {
     const left = start + (step + 1) * pitch - width;
     let top = head;
     const branches = rows.map((index) => {
-      const flow = whole * (heights[step][index] ?? 0);
+      const flow = scale * heightAt(step, index);
       const branch = { step, index, left, top, width, height: Math.max(line, flow), flow, from: "" };
       top += branch.height + gap;
       return branch;
     });
-    const tail = { left, top, width: Math.min(below, river.width - left), height: line * words[step].lines };
-    river.columns.push({ left, width, branches, tail, nWords: words[step].count, cuts: [] });
-    addFlows(river, result.steps, step);
-    addCuts(river, result.steps, step, columns[step].tail);
+    const [{ lines, count: nWords }, order] = [words[step], [...rows, ...tail]];
+    const tailBox = { left, top, width: Math.min(below, river.width - left), height: line * lines };
+    river.columns.push({ left, width, branches, tail, tailBox, nWords, order, cuts: [] });
+    addFlows(river, steps, step);
+    addCuts(river, steps, step);
   });
   return river;
 }
@@ -165,8 +187,8 @@ function addFlows(river: River, steps: readonly Candidate[][], step: number): vo
 }
 
 /** Draw a line from each text to the words below that did not continue it. */
-function addCuts(river: River, steps: readonly Candidate[][], step: number, tail: readonly number[]): void {
-  const { tail: box, cuts } = river.columns[step];
+function addCuts(river: River, steps: readonly Candidate[][], step: number): void {
+  const { tail, tailBox: box, cuts } = river.columns[step];
   const dropped = tail.filter((index) => steps[step][index].status !== "kept");
   const parents = new Map(dropped.map((index) => [steps[step][index].parent, index]));
   for (const index of parents.values()) {
@@ -196,7 +218,7 @@ function ribbon(
 }
 
 /** How many lines words take, at most `MOST_LINES`, and how many of them fit, beside how many more there are. */
-export function fitWords(widths: readonly number[], room: number): { lines: number; count: number } {
+function fitWords(widths: readonly number[], room: number): { lines: number; count: number } {
   let [lines, used] = [widths.length ? 1 : 0, 0];
   for (const [at, width] of widths.entries()) {
     if (used && used + width > room) [lines, used] = [lines + 1, 0];
