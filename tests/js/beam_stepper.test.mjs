@@ -140,7 +140,7 @@ test("a wide beam scrolls, and of many words below the branches some are shown",
 
 test("heights are shares of a step where whole texts are too improbable, and in sampling those of a draw", () => {
   const little = STEPS.map((step) => step.map((each) => ({ ...each, log_prob: each.log_prob - 5 })));
-  const heights = beam.heightsOf({ steps: little, sampled: false });
+  const heights = beam.heightsOf(resultOf({ steps: little, hypotheses: [text("la vaca", -4)] }));
   for (const step of heights)
     assertNear(
       step.reduce((a, b) => a + b),
@@ -153,7 +153,7 @@ test("heights are shares of a step where whole texts are too improbable, and in 
       { ...one(0, "la", "pruned", 0.4), share: 0.3 },
     ],
   ];
-  assert.deepEqual(beam.heightsOf({ steps: drawn, sampled: true }), [[0.7, 0.3]]);
+  assert.deepEqual(beam.heightsOf(resultOf({ steps: drawn, sampled: true })), [[0.7, 0.3]]);
 });
 
 test("the headline tells who leads, and the winner only at the end", () => {

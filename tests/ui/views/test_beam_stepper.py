@@ -76,7 +76,7 @@ def check_step(root: Locator, search: DecodeTrace, step: int) -> None:
         assert numbers == pytest.approx([one.log_prob, one.score], abs=0.00051)
         assert f"{one.status}: {one.reason}" in row.inner_text()
         leaf = leaf_of(root, step, index)
-        if "vt-node" in (leaf.get_attribute("class") or "") if leaf.count() else False:
+        if root.locator(f".vt-node[data-step='{step}'][data-index='{index}']").count():
             assert leaf.locator("bdi").inner_text() == one.token
             assert one.reason in (leaf.get_attribute("title") or "")
             chance = math.exp(one.log_prob)
@@ -89,7 +89,7 @@ def check_step(root: Locator, search: DecodeTrace, step: int) -> None:
 def check_attention(root: Locator, weights: np.ndarray) -> None:
     shares = root.locator(".vt-looks .vt-bar-share").all_inner_texts()
     found = [number(re.sub(r"[^\d.]", "", share)) / 100 for share in shares]
-    assert found == pytest.approx(weights.tolist(), abs=0.0055)
+    assert found == pytest.approx(weights.tolist(), abs=0.0101)  # "> 99%" is all there is
 
 
 def way(root: Locator, name: str) -> Locator:

@@ -115,14 +115,16 @@ export const chanceOf = ({ log_prob }: Candidate): number => probability(log_pro
 /** The probability of its token alone, after what it continues. */
 export const tokenChance = ({ token_log_prob }: Candidate): number => probability(token_log_prob);
 
-const LITTLE = 0.05; // of probability that is left in the end, too little to be seen as a height
+const LITTLE = 0.05; // of probability is too little to be seen as a height
 
-/** Whether heights are shares of their step: the whole texts are too improbable to have a height. */
-export const isRelative = ({ steps, sampled }: Pick<SearchResult, "steps" | "sampled">): boolean =>
-  !sampled && Math.max(...(steps.at(-1) ?? []).map(chanceOf)) < LITTLE;
+export type Found = Pick<SearchResult, "steps" | "sampled" | "hypotheses">;
+
+/** Whether heights are shares of their step: all that was found is too improbable to have a height. */
+export const isRelative = ({ hypotheses, sampled }: Found): boolean =>
+  !sampled && hypotheses.every(({ log_prob }) => probability(log_prob) < LITTLE);
 
 /** The height of each candidate of each step: the probability of its text, or in sampling that it is drawn. */
-export function heightsOf(result: Pick<SearchResult, "steps" | "sampled">): number[][] {
+export function heightsOf(result: Found): number[][] {
   const relative = isRelative(result);
   return result.steps.map((step) => {
     const heights = step.map((candidate) => candidate.share ?? chanceOf(candidate));

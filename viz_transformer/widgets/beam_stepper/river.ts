@@ -1,13 +1,6 @@
 // Where the tree of a search stands: a column for each step, each branch as high as it is probable.
 
-import {
-  type Candidate,
-  heightsOf,
-  keptIndices,
-  parentOf,
-  type SearchResult,
-  tokenChance,
-} from "./candidates.ts";
+import { type Candidate, heightsOf, keptIndices, parentOf, type Found, tokenChance } from "./candidates.ts";
 
 const SEEN = 0.005; // what is less probable has no height, and stands among words below the branches
 // In units of the text's size: a line, between lines, above a column, the start, between columns, and a rank.
@@ -18,8 +11,9 @@ const MOST_LINES = 3; // of words below the branches
 const LOWEST = 5; // of all of the probability: in more candidates than fit a screen a branch still has a height
 
 /** The candidates of a step from top to bottom: those with a row each, and those below. */
-function orderOf({ steps, sampled }: Search): { rows: number[]; tail: number[] }[] {
-  const heights = heightsOf({ steps, sampled });
+function orderOf(result: Found): { rows: number[]; tail: number[] }[] {
+  const { steps, sampled } = result;
+  const heights = heightsOf(result);
   let lanes: number[] = []; // of each place in the beam, its row
   return steps.map((step, number) => {
     const zone = { kept: 0, finished: 0, pruned: 1, forbidden: 2 };
@@ -38,8 +32,6 @@ function orderOf({ steps, sampled }: Search): { rows: number[]; tail: number[] }
     return { rows, tail: sorted.filter((index) => !hasRow(index)) };
   });
 }
-
-type Search = Pick<SearchResult, "steps" | "sampled">;
 
 export interface Room {
   width: number;
@@ -90,7 +82,7 @@ export interface River extends Room {
  * @param widthOf returns how wide a candidate's word is, in units
  */
 export function layOut(
-  result: Search,
+  result: Found,
   shown: readonly number[],
   room: Room,
   unit: number,
