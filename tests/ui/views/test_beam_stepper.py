@@ -49,9 +49,10 @@ def slide(root: Locator, name: str, value: float) -> None:
 
 def go_to(root: Locator, step: int) -> None:
     """Go along the timeline to a step, counted from 0."""
-    root.get_by_role("slider", name="Steps").press("Home")
-    for _ in range(step):
-        root.get_by_role("slider", name="Steps").press("ArrowRight")
+    timeline = root.get_by_role("slider", name="Steps")
+    for at, key in enumerate(["Home"] + step * ["ArrowRight"]):
+        timeline.press(key)
+        expect(timeline).to_have_attribute("aria-valuenow", str(at))
     drawn(root)
 
 

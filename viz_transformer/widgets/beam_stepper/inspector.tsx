@@ -94,16 +94,20 @@ function Equation({ result, explained }: InspectorProps) {
     before === null
       ? ""
       : `${short(chanceOf(steps[step - 1][before]))} × ${short(tokenChance(candidate))} = `;
-  const isScored = !sampled && logProb && score && logProb !== score && Math.abs(score) >= 0.0005;
+  const isScored = logProb && score && logProb !== score && Math.abs(score) >= 0.0005;
   return (
     <p class="vt-equation">
       P(<bdi class="vt-of-query">{shortened(runningText(texts[step][index]), 3 * LETTERS)}</bdi>) = {factors}
       <b>{short(chanceOf(candidate))}</b>
       <br />
       log P = <b>{formatNats(logProb)}</b>
-      <br />
-      score = {isScored && `${formatNats(logProb)} / ${formatNats(logProb / score)} = `}
-      <b>{formatNats(score)}</b>
+      {!sampled && (
+        <>
+          <br />
+          score = {isScored && `${formatNats(logProb)} / ${formatNats(logProb / score)} = `}
+          <b>{formatNats(score)}</b>
+        </>
+      )}
     </p>
   );
 }

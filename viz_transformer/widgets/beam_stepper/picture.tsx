@@ -192,7 +192,7 @@ function Flows({ scene, number }: { scene: Scene; number: number }) {
 
 /** A candidate with a row: as high as it is probable, with its word and its probability. */
 function Node({ scene, branch }: { scene: Scene; branch: Branch }) {
-  const { result, unit, width, river, path, greedy, explained, winner } = scene;
+  const { result, unit, width, river, path, greedy } = scene;
   const { step, index, flow } = branch;
   const candidate = result.steps[step][index];
   const word = visible(candidate.token);
@@ -211,11 +211,8 @@ function Node({ scene, branch }: { scene: Scene; branch: Branch }) {
   return (
     <>
       <Leaf
-        scene={scene}
-        position={{ step, index }}
-        kind={`vt-node vt-${candidate.status} ${size} ${isLeading ? "vt-leading" : ""} ${
-          step === explained.step && index === winner ? "vt-instead" : ""
-        }`}
+        {...{ scene, step, index }}
+        kind={`vt-node ${size} ${isLeading ? "vt-leading" : ""}`}
         style={{ ...place(branch), "--vt-flow": `${Math.max(2, flow)}px` }}
       >
         <span class="vt-word">
@@ -228,7 +225,7 @@ function Node({ scene, branch }: { scene: Scene; branch: Branch }) {
           </span>
         ))}
       </Leaf>
-      {rank !== null && (
+      {rank >= 0 && (
         <span
           class={`vt-rank ${rank ? "" : "vt-first"}`}
           style={{ left: `${branch.left + branch.width + 4}px`, top: `${branch.top + branch.height / 2}px` }}
@@ -241,34 +238,31 @@ function Node({ scene, branch }: { scene: Scene; branch: Branch }) {
   );
 }
 
-/** Which of the texts a candidate of the newest step is, the best 0; null where that is not shown. */
-function rankOf({ result, step: newest }: Scene, step: number, index: number): number | null {
-  if (step !== newest || result.sampled) return null;
+/** Which of several texts a candidate of the newest step is, the best 0; -1 where that is not shown. */
+function rankOf({ result, step: newest }: Scene, step: number, index: number): number {
   const ranked = isEnd(result, step)
     ? result.hypotheses.map(({ path }) => path[step] ?? -1)
     : keptIndices(result.steps[step]);
-  const rank = ranked.indexOf(index);
-  return rank < 0 || ranked.length < 2 ? null : rank;
+  return step === newest && !result.sampled && ranked.length > 1 ? ranked.indexOf(index) : -1;
 }
 
-/** A candidate to choose; one of all is in the Tab order. */
-function Leaf(props: {
+interface LeafProps extends Position {
   scene: Scene;
-  position: Position;
   kind: string;
   style?: CSSProperties;
   children: ComponentChildren;
-}) {
-  const { scene, position, kind, style, children } = props;
-  const { result, greedy } = scene;
-  const { step, index } = position;
-  const isChosen = step === scene.here.step && index === scene.here.index;
+}
+
+/** A candidate to choose; one of all is in the Tab order. */
+function Leaf({ scene, step, index, kind, style, children }: LeafProps) {
+  const { result, greedy, here, explained, winner } = scene;
+  const isChosen = step === here.step && index === here.index;
   const candidate = result.steps[step][index];
   const also = greedy[step]?.has(index) ? " Greedy search writes this too." : "";
   return (
     <button
       type="button"
-      class={kind}
+      class={`${kind} vt-${candidate.status} ${step === explained.step && index === winner ? "vt-instead" : ""}`}
       data-step={step}
       data-index={index}
       tabIndex={isChosen ? 0 : -1}
@@ -284,40 +278,24 @@ function Leaf(props: {
 
 /** What is too improbable for a row: as many words as fit, and how many more there are. */
 function Tail({ scene, number }: { scene: Scene; number: number }) {
-  const { result, step, river, winner } = scene;
-  const { tail, tailBox: box, nWords } = river.columns[number];
-  const isChosen = (index: number) => number === scene.here.step && index === scene.here.index;
+  const { result, step, river, here } = scene;
+  const { tail, tailBox, nWords } = river.columns[number];
+  const isChosen = (index: number) => number === here.step && index === here.index;
   const shown = number === step ? tail.filter((index, at) => at < nWords || isChosen(index)) : [];
-  const rest = tail.length - shown.length;
-  const next = tail.find((index) => !shown.includes(index));
-  const statusOf = (index: number | undefined) => result.steps[number][index ?? -1]?.status;
-  const markAt = (index: number, before?: number) =>
-    statusOf(index) !== statusOf(before) && (
-      <span class="vt-mark">{markOf(result.steps[number][index])}</span>
-    );
-  const leaf = (index: number, name: ComponentChildren) => (
-    <Leaf
-      scene={scene}
-      position={{ step: number, index }}
-      kind={`vt-aside vt-${statusOf(index)} ${number === step && winner === index ? "vt-instead" : ""}`}
-    >
-      {name}
-    </Leaf>
-  );
+  const rest = tail.filter((index) => !shown.includes(index));
+  const candidates = result.steps[number];
   return (
-    <div class="vt-tail" style={place(box)}>
-      {shown.map((index, at) => (
+    <div class="vt-tail" style={place(tailBox)}>
+      {[...shown, ...rest.slice(0, 1)].map((index, at) => (
         <>
-          {markAt(index, shown[at - 1])}
-          {leaf(index, <bdi>{visible(result.steps[number][index].token)}</bdi>)}
+          {candidates[index].status !== candidates[shown[at - 1]]?.status && (
+            <span class="vt-mark">{markOf(candidates[index])}</span>
+          )}
+          <Leaf scene={scene} step={number} index={index} kind="vt-aside">
+            {at < shown.length ? <bdi>{visible(candidates[index].token)}</bdi> : `${rest.length} more`}
+          </Leaf>
         </>
       ))}
-      {next !== undefined && (
-        <>
-          {markAt(next, shown.at(-1))}
-          {leaf(next, `${rest} more`)}
-        </>
-      )}
     </div>
   );
 }
@@ -331,28 +309,27 @@ function ToCome({ scene }: { scene: Scene }) {
   const chip = 1.5 * unit;
   return (
     <>
-      {lanes.map(({ index, left, top, width, flow }) => (
+      {lanes.map(({ index, left, top, width, flow: height }) => (
         <span
           key={`${index}`}
           class="vt-fading"
-          style={place({
-            left: left + width,
-            top,
-            width: river.width - left - width,
-            height: Math.max(2, flow),
-          })}
+          style={place({ left: left + width, top, width: river.width - left - width, height })}
         />
       ))}
-      {river.columns.slice(step + 1).flatMap(({ left }, ahead) =>
-        lanes.slice(0, MOST_TO_COME).map(({ index, top, height }) => (
-          <span
-            key={`${ahead} ${index}`}
-            class="vt-unwritten"
-            style={place({ left, top: top + (height - chip) / 2, width: 3 * unit, height: chip })}
-          >
-            ?
-          </span>
-        )),
+      {river.columns.slice(step + 1).flatMap((column, ahead) =>
+        lanes.slice(0, MOST_TO_COME).map(({ index, top: above, height: row }) => {
+          const [left, top, width, height] = [
+            column.left + 0.3 * unit,
+            above + row / 2 - chip / 2,
+            3 * unit,
+            chip,
+          ];
+          return (
+            <span key={`${ahead} ${index}`} class="vt-unwritten" style={place({ left, top, width, height })}>
+              ?
+            </span>
+          );
+        }),
       )}
     </>
   );

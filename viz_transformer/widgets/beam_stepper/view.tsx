@@ -3,6 +3,7 @@
 // What is shown is the reply to the request that the traits make; while it is on its way, or where there is none,
 // the last picture stays, and says what it is a picture of.
 
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { markMeaning, runningPieces, runningText, visible } from "../base/js/text.js";
 import { TASKS } from "../base/js/tasks.js";
@@ -179,16 +180,14 @@ function Words({
   edit,
 }: {
   now: Now;
-  node: { current: HTMLSpanElement | null };
-  edit: preact.ComponentChild;
+  node: RefObject<HTMLSpanElement | null>;
+  edit: ComponentChildren;
 }) {
   const { frame, result, step, explained, place, goTo } = now;
   const weights = attentionOf(result, explained, place.layer, place.head) ?? [];
   const read = result.source.length ? result.source : result.prompt;
-  const leader = leaderOf(result, step);
-  const written = isEnd(result, step)
-    ? [...result.hypotheses[0].tokens, result.end]
-    : result.texts[step][leader];
+  const [{ tokens }] = result.hypotheses;
+  const written = isEnd(result, step) ? [...tokens, result.end] : result.texts[step][leaderOf(result, step)];
   const toCome = Array.from({ length: Math.max(0, result.steps.length - written.length) }, () => "?");
   return (
     <>
