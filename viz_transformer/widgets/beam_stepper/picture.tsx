@@ -1,14 +1,13 @@
 // The picture of a search: its tree as a river, with a button for each candidate.
 
 import type { ComponentChildren, CSSProperties } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { visible } from "../base/js/text.js";
 import { tween } from "../base/motion.ts";
 import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { useRoom } from "../base/use_room.ts";
 import {
-  type Candidate,
   chanceOf,
   heightsOf,
   isEnd,
@@ -51,13 +50,11 @@ interface Scene extends PictureProps {
 }
 
 export function Picture(props: PictureProps) {
-  const { frame, result, step, here, explained, onChoose, onPoint } = props;
+  const { result, step, here, explained, onChoose, onPoint } = props;
   const { box, room } = useRoom();
   const scroller = useRef<HTMLDivElement>(null);
   const wantsFocus = useRef(false);
-  const motion = useRef(tween()).current;
-  const scene = room && sceneOf(props, room, motion);
-  if (motion.isMoving()) frame.redraw();
+  const scene = useScene(props, room);
   const latest = useRef(here); // keys may come faster than frames
   latest.current = here;
   useLayoutEffect(() => {
@@ -109,20 +106,29 @@ export function Picture(props: PictureProps) {
   );
 }
 
-function sceneOf(props: PictureProps, room: Room, motion: ReturnType<typeof tween>): Scene {
+/** What is drawn; laid out again only where that changes, and not where another candidate is pointed at. */
+function useScene(props: PictureProps, room: Room | null): Scene | null {
   const { frame, result, step, explained } = props;
+  const { theme } = frame;
+  const motion = useRef(tween()).current;
   const unit = Math.min(26, Math.max(16, frame.width / 80)) * frame.traits.text_size;
-  const width = (text: string) => (frame.theme.measure?.(text, UNIT, true) ?? 0) / UNIT; // in units
-  const shown = motion.at(heightsOf(result).flat());
-  const widthOf = ({ token }: Candidate) => width(visible(token));
-  const river = layOut(result, shown, room, unit, widthOf);
-  const { path } = result.hypotheses[0];
-  return {
-    ...{ ...props, river, unit, width },
-    path: isEnd(result, step) ? path : pathTo(result.steps, { step, index: leaderOf(result, step) }),
-    greedy: result.greedy ? prefixesOf(result.texts, result.greedy.tokens, result.end) : [],
-    winner: result.steps[explained.step][explained.index].beaten_by ?? null,
-  };
+  const width = (text: string) => (theme.measure?.(text, UNIT, true) ?? 0) / UNIT; // in units
+  const shown = motion.at(useMemo(() => heightsOf(result).flat(), [result]));
+  const moment = motion.isMoving() ? shown : null;
+  if (moment) frame.redraw();
+  const river = useMemo(
+    () => room && layOut(result, shown, room, unit, ({ token }) => width(visible(token))),
+    [result, room, unit, theme, moment],
+  );
+  const greedy = useMemo(
+    () => (result.greedy ? prefixesOf(result.texts, result.greedy.tokens, result.end) : []),
+    [result],
+  );
+  const path = isEnd(result, step)
+    ? result.hypotheses[0].path
+    : pathTo(result.steps, { step, index: leaderOf(result, step) });
+  const winner = result.steps[explained.step][explained.index].beaten_by ?? null;
+  return river && { ...props, river, unit, width, path, greedy, winner };
 }
 
 const place = ({ left, top, width, height }: Box): CSSProperties => ({

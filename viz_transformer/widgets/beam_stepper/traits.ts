@@ -25,7 +25,7 @@ export interface Traits {
   seed: number;
   /** The last step shown; by default the last there is. */
   step: number;
-  /** The candidate of that step, or None for the best text's own. */
+  /** The candidate of that step, or None for the one that leads, at the end the best text's own. */
   chosen: number | null;
   /** Whose attention is shown; by default the last. */
   layer: number;

@@ -86,7 +86,7 @@ class BeamStepper(View):
         top_p: of sampling, the probability that is left, up to 1; None leaves all.
         seed: of the draws.
         step: the last step shown; by default the last there is.
-        chosen: the candidate of that step, or None for the best text's own.
+        chosen: the candidate of that step, or None for the one that leads, at the end the best text's own.
         layer: whose attention is shown; by default the last.
         head: which head of it, or None for the mean of its heads.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
