@@ -283,8 +283,6 @@ test("attention is that of the text a candidate continues, of a head or as the m
       ["<sos>", "el"],
     ],
   );
-  const described = [null, 2].map((head) => say.describeHead({ layer: 1, head }, 4));
-  assert.deepEqual(described, ["the mean of the 4 heads of layer 1", "head 2 of layer 1"]);
 });
 
 test("a request holds what its method needs and nothing else, and so does its line of Python", () => {

@@ -15,7 +15,7 @@ import {
   type Traits,
   tokenChance,
 } from "./candidates.ts";
-import { codeOf, describeFilters, describeHead, fateOf, formatNats, markOf } from "./sentences.ts";
+import { codeOf, describeFilters, fateOf, formatNats, markOf } from "./sentences.ts";
 
 const LETTERS = 18; // of a word in a sentence
 
@@ -171,10 +171,6 @@ function Looks(props: InspectorProps & { attention: NonNullable<SearchResult["at
           options={[["", "mean of heads"], ...numbered(attention.heads)]}
           onChoose={(head) => frame.set({ head: head === "" ? null : Number(head) })}
         />
-      </p>
-      <p>
-        {attention.kind === "cross" ? "In the source" : "In the text so far"}:{" "}
-        {describeHead(place, attention.heads)}
       </p>
       <Bars
         theme={frame.theme}

@@ -100,12 +100,6 @@ export function partingOf(text: readonly string[], other: readonly string[], end
   return at < others.length ? at + 1 : null;
 }
 
-/** A head, or the mean of a layer's heads. */
-export function describeHead({ layer, head }: { layer: number; head: number | null }, heads: number): string {
-  if (head !== null) return `head ${head} of layer ${layer}`;
-  return heads === 1 ? `the one head of layer ${layer}` : `the mean of the ${heads} heads of layer ${layer}`;
-}
-
 /** What words are drawn from. */
 export const describeFilters = ({ temperature, top_k, top_p }: SearchRequest): string =>
   `temperature ${temperature}, top-k ${top_k ?? "all"}, top-p ${top_p ?? "all"}`;
@@ -148,7 +142,7 @@ export function describeProblem(
   ].join(" ");
 }
 
-/** The line of Python that gives the chosen candidate; `source` is whose model it is, or null of a search alone. */
+/** The line of Python that gives a candidate: of a model, or where none can be asked of the view itself. */
 export function codeOf(
   request: SearchRequest,
   { step, index }: { step: number; index: number },
