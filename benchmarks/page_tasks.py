@@ -54,7 +54,7 @@ TASKS = (
         "vt.beam_stepper(translator, text, beam_width=8, engine=engine)",
         ".vt-beam-stepper",
         """(root, i) => {
-            const field = root.querySelector('input[aria-label="length penalty"]');
+            const field = root.querySelectorAll('.vt-timeline input')[1]; // length penalty
             field.value = (0.1 * (1 + i % 20)).toFixed(1);
             field.dispatchEvent(new Event('input', {bubbles: true}));
         }""",

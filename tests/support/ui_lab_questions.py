@@ -76,21 +76,22 @@ def ask_head_lab(lab: Locator, translator: Translator) -> None:
 
 def ask_beam_stepper(lab: Locator, translator: Translator) -> None:
     """Search with a wide beam; then draw a text at a high temperature."""
-    lab.get_by_role("combobox", name="method").select_option("beam")
+    ways = lab.locator(".vt-way")
+    ways.nth(1).click()
     type_text(lab, SENTENCE)
     drawn(lab)
     lab.get_by_role("slider", name="beam width").fill("7")
     lab.get_by_role("slider", name="length penalty").fill("1.3")
     drawn(lab)
     best = translator.decode(SENTENCE, 7, length_penalty=1.3).hypotheses[0]
-    expect(lab.locator(".vt-translation").last).to_have_text(" ".join(best.tokens))
-    lab.get_by_role("combobox", name="method").select_option("sample")
+    expect(lab.locator(".vt-headline")).to_contain_text(f"{' '.join(best.tokens)} wins")
+    ways.nth(2).click()
     drawn(lab)
     lab.get_by_role("slider", name="temperature").fill("3")
     drawn(lab)
     seed = int(re.search(r"seed (\d+)", lab.inner_text())[1])
     sampled = translator.sample(SENTENCE, 3.0, seed=seed).hypotheses[0]
-    expect(lab.locator(".vt-translation").last).to_have_text(" ".join(sampled.tokens))
+    expect(lab.locator(".vt-headline")).to_contain_text(f"{' '.join(sampled.tokens)} is drawn")
 
 
 def ask_mask_lab(lab: Locator, translator: Translator) -> None:

@@ -38,6 +38,7 @@ STAGED: dict[str, Callable[[], View]] = {
     "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
     "architecture": lambda: labs.architecture(load_translator(), SENTENCE),
     "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
+    "beam stepper": lambda: labs.beam_stepper(load_translator()),
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "scaling lab": lambda: scaling_lab({d: drawn_scores(d, n_queries=200).numpy() for d in (4, 16, 64, 256)}),
     "schedule lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5, 10], [0, 1], level=("ln 35", 3.56)),
@@ -55,4 +56,5 @@ LONG_STAGED: dict[str, Callable[[], View]] = {
     "lines, long": lambda: _explorer(LONG, linked=False, picture="lines"),
     "wall, long": lambda: _explorer(LONG, wall=True),
     "table, long": lambda: _explorer(LONG, linked=False, picture="table"),
+    "beam stepper, long": lambda: labs.beam_stepper(load_translator(), LONG, beam_width=8),
 }

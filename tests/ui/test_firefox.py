@@ -100,14 +100,13 @@ def test_the_views_of_an_exported_page_work(tab: Tab, translator: vt.Translator,
 
     stepper = ".vt-beam-stepper"
     wait_until_drawn(tab, stepper)
+    tab.click(f"{stepper} .vt-pencil")
     tab.fill(f"{stepper} input[type=text]", SENTENCE)
     tab.press("Enter")
-    best = translator.translate(SENTENCE).text
-    tab.wait_for_text(f"{stepper} .vt-translations", best)
-    wait_until_drawn(tab, stepper)
-    assert tab.texts(f"{stepper} .vt-translation")[-1] == best
-    score = tab.texts(f"{stepper} .vt-line-score")[-1].removeprefix("score ").replace("−", "-")
-    assert float(score) == pytest.approx(translator.decode(SENTENCE).hypotheses[0].score, abs=0.00051)
+    best = translator.decode(SENTENCE).hypotheses[0]
+    tab.wait_for_text(f"{stepper} .vt-headline", f"{' '.join(best.tokens)} wins")
+    shown = tab.texts(f"{stepper} .vt-way[aria-pressed='true'] .vt-log-prob")[0]
+    assert float(shown.removeprefix("log P ").replace("−", "-")) == pytest.approx(best.log_prob, abs=0.00051)
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
     ax.set_yticks([])
     ax.set_xlabel("step")
     ax.set_title(
-        "Numbers: log-probability in nats; ■ finished: score; ✕ pruned; ⊘ forbidden",
+        "Numbers: log-probability in nats; ■ finished: score; ✂ pruned; ⊘ forbidden",
         loc="left",
         size="medium",
     )

@@ -107,17 +107,15 @@ def test_the_mask_lab(show: Show) -> None:
 @pytest.mark.slow
 def test_the_beam_stepper(show: Show) -> None:
     lab, root = show("beam")
-    do(root, "set(root.querySelector('input[aria-label=\"beam width\"]'), 1 + (i * 7) % 10)")
+    do(root, "set(root.querySelector('.vt-timeline input'), 1 + (i * 7) % 10)")
     lab.wait_for_value("beam.beam_width", 1 + 29 * 7 % 10)
     drawn(root)
-    expect(root.locator(".vt-leaf:visible")).to_have_count(
-        lab.value("sum(len(step.candidates) for step in beam.search.steps)")
-    )
+    expect(root.locator(".vt-column-head")).to_have_count(lab.value("len(beam.search.steps)"))
     lab.run("beam.step = 1; beam.beam_width = 3")
-    expect(root.locator(".vt-column-head.vt-now")).to_have_text("step 2")
-    expect(root.locator(".vt-line-name").last).to_have_text("beam of 3")
+    expect(root.locator(".vt-column-head.vt-now")).to_have_text("word 2")
+    expect(root.locator(".vt-way[aria-pressed='true']")).to_contain_text("beam of 3")
     drawn(root)
-    root.locator(".vt-leaf[data-step='1'][data-index='4']").click()
+    root.locator(".vt-tree [data-step='1'][data-index='4']").click()
     lab.wait_for_value("beam.chosen", 4)
 
 

@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 _ABOUT = (
     "Each column is a step of the search. Every text in the beam is continued by each word, all "
     "continuations are ranked by log-probability, and only the best are kept, as many as the beam is "
-    "wide. A finished text is ranked by its score, the log-probability divided by a length norm, so "
-    "that long texts can win. Choose a candidate to see what became of it and where the model looked."
+    "wide: a branch is as high as its text is probable, and ✂ ends those that were pruned. A finished text "
+    "is ranked by its score, the log-probability divided by a length norm, so that long texts can win; what "
+    "was found is told at the last step. Greedy search keeps one text, and sampling draws each word: choose "
+    "one above the picture. Point at a candidate, or choose it with a click or the arrow keys, to see what "
+    "became of it and where the model looked."
 )
 #: The settings that an exported page carries beside those that are shown.
 _WIDTHS = (1, 2, 4, 8)
@@ -83,7 +86,7 @@ class BeamStepper(View):
         top_p: of sampling, the probability that is left, up to 1; None leaves all.
         seed: of the draws.
         step: the last step shown; by default the last there is.
-        chosen: the candidate of that step, or None for the best text's own.
+        chosen: the candidate of that step, or None for the one that leads, at the end the best text's own.
         layer: whose attention is shown; by default the last.
         head: which head of it, or None for the mean of its heads.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
@@ -91,7 +94,7 @@ class BeamStepper(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     sentence = traitlets.Unicode(help="what is translated or continued").tag(sync=True)
     task = traitlets.Enum(("translate", "continue"), "translate", help="what the model does with it").tag(
