@@ -93,17 +93,19 @@ export function EditorField({ editor }: { editor: Editor }) {
     <SentenceField
       label={editor.label}
       text={shown}
-      problem={
-        problem && (
-          <>
-            {/[.!?]$/.test(problem.text) ? problem.text : `${problem.text}.`} The picture still shows{" "}
-            <i>{shortened(shown, LETTERS)}</i>.
-          </>
-        )
-      }
+      problem={problem && <Refused why={problem.text} shown={shown} />}
       suggestions={problem?.suggestions}
       onRead={(text) => editor.read(text).then(setProblem)}
     />
+  );
+}
+
+/** Why a text was not read, and which is shown. */
+export function Refused({ why, shown }: { why: string; shown: string }) {
+  return (
+    <>
+      {/[.!?]$/.test(why) ? why : `${why}.`} The picture still shows <i>{shortened(shown, LETTERS)}</i>.
+    </>
   );
 }
 

@@ -61,7 +61,7 @@ class HeadLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     sentence = traitlets.Unicode(help="the text that the model is given").tag(sync=True)
     task = traitlets.Enum(tuple(TASKS), "translate", help="what the model does with it").tag(
