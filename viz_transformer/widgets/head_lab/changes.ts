@@ -2,24 +2,14 @@
 
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
 
-export interface Head {
-  kind: string;
-  layer: number;
-  head: number;
-}
-
+export type Head = { kind: string; layer: number; head: number };
 /** A changed head. */
-export interface Factor extends Head {
-  factor: number;
-}
+export type Factor = Head & { factor: number };
 
 export const sameHead = (a: Head, b: Head): boolean =>
   a.kind === b.kind && a.layer === b.layer && a.head === b.head;
 
-/** A head in words. */
 export const headName = ({ kind, layer, head }: Head): string => `${kind} layer ${layer} head ${head}`;
-
-/** A head in a sentence. */
 export const shortName = ({ kind, layer, head }: Head): string => `${kind} head ${layer}·${head}`;
 
 /** The factor of a head: 1 unless it is among the changed ones. */

@@ -3,29 +3,19 @@
 import { differences } from "../base/js/text_difference.js";
 import type { Reply } from "./replies.ts";
 
-/** A place of the answer: the word of the unchanged model, and that of the changed one. */
-export interface Column {
-  before: string | null;
-  after: string | null;
-  /** Which of the log-probabilities is the word's; null of a word that came in between. */
-  index: number | null;
-}
+/** A place of the answer: the word of the unchanged model, that of the changed one, and which log-probability. */
+export type Column = { before: string | null; after: string | null; index: number | null };
 
 type Answer = Pick<Reply, "translation" | "output">;
 
 /** The places of two answers; `gap` is where a word is filled in, if one is: only its log-probability is known. */
-export function columnsOf(before: Answer, after: Answer, gap: number): Column[] {
-  const { output } = before;
+export function columnsOf({ translation, output }: Answer, after: Answer, gap: number): Column[] {
   if (gap >= 0)
-    return before.translation.map((word, i) => ({
-      before: word,
-      after: after.translation[i] ?? null,
-      index: i === gap ? 0 : null,
-    }));
+    return translation.map((before, i) => {
+      return { before, after: after.translation[i] ?? null, index: i === gap ? 0 : null };
+    });
   // Some models are not judged by their first word, and some answers end with a mark that is no word.
-  const { translation } = before;
-  const starts = (lead: number) => translation.slice(lead).every((word, i) => word === output[i]);
-  const lead = starts(0) ? 0 : 1;
+  const lead = translation.every((word, i) => word === output[i]) ? 0 : 1;
   const end = output.slice(translation.length - lead);
   return paired(output, [...after.translation.slice(lead), ...end]);
 }
@@ -35,15 +25,15 @@ function paired(before: readonly string[], after: readonly string[]): Column[] {
   const [isOut, isIn] = differences(before, after) as [boolean[], boolean[]];
   const columns: Column[] = [];
   for (let i = 0, j = 0; i < before.length || j < after.length; ) {
-    const [out, came] = [i < before.length && isOut[i], j < after.length && isIn[j]];
-    const both = out === came;
+    const [out, came] = [isOut[i] ?? false, isIn[j] ?? false];
+    const [hasBefore, hasAfter] = [out || !came, came || !out];
     columns.push({
-      before: both || out ? before[i]! : null,
-      after: both || came ? after[j]! : null,
-      index: both || out ? i : null,
+      before: hasBefore ? before[i]! : null,
+      after: hasAfter ? after[j]! : null,
+      index: hasBefore ? i : null,
     });
-    if (both || out) i++;
-    if (both || came) j++;
+    i += Number(hasBefore);
+    j += Number(hasAfter);
   }
   return columns;
 }
@@ -56,9 +46,8 @@ export function runsOf(columns: readonly Column[]): [went: string[], came: strin
   columns.forEach((column, i) => {
     if (!isMoved(column)) return;
     if (i === 0 || !isMoved(columns[i - 1]!)) runs.push([[], []]);
-    const [went, came] = runs.at(-1)!;
-    if (column.before !== null) went.push(column.before);
-    if (column.after !== null) came.push(column.after);
+    if (column.before !== null) runs.at(-1)![0].push(column.before);
+    if (column.after !== null) runs.at(-1)![1].push(column.after);
   });
   return runs;
 }

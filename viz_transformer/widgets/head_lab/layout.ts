@@ -7,28 +7,17 @@ const SIZES: [size: number, around: number][] = [
   ...[1.9, 1.6, 1.35, 1.15, 1, 0.85].map((size): [number, number] => [size, 1.7]),
   [0.85, 0.9],
 ];
-const PADDING = 0.7; // of that room
+const PADDING = 0.7; // of that room, inside a chip
 const LEAST_SLOT = 2.6; // units of a bar with its number
 const [ARC_SHARE, BAR_SHARE] = [0.3, 0.3]; // of the height
 
-export interface Layout {
-  unit: number;
-  font: number;
-  /** Of a chip beside its word, both sides together. */
-  padding: number;
-  width: number;
-  height: number;
-  /** Middles of the words that are read, and of the columns of written ones; `widths` are the columns' own. */
-  read: number[];
-  written: number[];
-  slots: number[];
-  chip: number;
-  yRead: number;
-  yWritten: number;
-  /** Where bars stand, and how high the highest is. */
-  floor: number;
-  tallest: number;
-}
+/** Middles of the words that are read and of the columns of written ones, whose widths are `slots`. */
+export type Layout = Record<"read" | "written" | "slots", number[]> &
+  Record<"unit" | "font" | "padding" | "chip" | "width" | "height" | "yRead" | "yWritten", number> & {
+    /** Where bars stand, and how high the highest is. */
+    floor: number;
+    tallest: number;
+  };
 
 interface Words {
   read: readonly string[];
@@ -49,15 +38,22 @@ interface Room {
 /** Lay a state out in a room; where not all fits, it is wider than the room, and scrolled. */
 export function layOut(words: Words, room: Room): Layout {
   const { unit, height } = room;
-  const tried = SIZES.map(([size, around]) => ({ size, around, ...rowsOf(words, size, around, room) }));
-  const { size, around, rows } = tried.find(({ needed }) => needed <= room.width) ?? tried.at(-1)!;
-  const needed = Math.max(...rows.map(sum));
-  const width = Math.max(room.width, needed);
-  const font = size * unit;
+  const tried = SIZES.map(([size, around]) => ({
+    font: size * unit,
+    around,
+    rows: rowsOf(words, size * unit, around, room),
+  }));
+  const neededBy = (rows: number[][]) => Math.max(...rows.map(sum));
+  const { font, around, rows } = tried.find((each) => neededBy(each.rows) <= room.width) ?? tried.at(-1)!;
+  const width = Math.max(room.width, neededBy(rows));
+  const [first, second] = rows.map((row) => spread(row, width));
+  const slot = slotOfRead(words);
   const chip = 2 * font;
   return {
     ...{ unit, font, width, height, chip, padding: PADDING * around * font, floor: height - 1.5 * unit },
-    ...placesOf(words, rows, width),
+    read: words.read.map((_, i) => first!.middles[second ? i : slot(i)]!),
+    written: (second ?? first!).middles,
+    slots: (second ?? first!).widths,
     yRead: words.isCross ? chip / 2 + 2 : Math.max(ARC_SHARE * height, 3 * unit) - chip / 4,
     yWritten: height * (1 - BAR_SHARE) - 1.5 * unit - chip / 2,
     tallest: BAR_SHARE * height - 1.8 * unit,
@@ -66,61 +62,33 @@ export function layOut(words: Words, room: Room): Layout {
 
 const sum = (widths: readonly number[]) => widths.reduce((all, each) => all + each, 0);
 
-/** The least widths of the slots of each row of words; both rows have the same slots where they belong together. */
-function rowsOf({ read, columns, under }: Words, size: number, around: number, { unit, measure }: Room) {
-  const font = size * unit;
+/** The least widths of the slots of each row of words, or of the one row that both share. */
+function rowsOf(words: Words, font: number, around: number, { unit, measure }: Room): number[][] {
+  const { read, columns, under } = words;
   const taken = (text: string | null) => (text === null ? 0 : measure(text, font) + around * font);
-  const reads = read.map(taken);
   const written = columns.map(({ before, after }) =>
     Math.max(LEAST_SLOT * unit, taken(before), taken(after)),
   );
-  const rows = under
-    ? [
-        slotOrder(under, read.length).map(({ read: i, column }) =>
-          Math.max(reads[i] ?? 0, written[column] ?? 0),
-        ),
-      ]
-    : [reads, written];
-  return { rows, needed: Math.max(...rows.map(sum)) };
+  if (!under) return [read.map(taken), written];
+  read.forEach((text, i) => {
+    const at = slotOfRead(words)(i);
+    written[at] = Math.max(written[at] ?? 0, taken(text));
+  });
+  return [written];
 }
 
-/** Where words and columns stand in their slots, which are as much wider than they must be as there is room. */
-function placesOf({ read, columns, under }: Words, rows: readonly number[][], width: number) {
-  const [first, second] = rows.map((row) => spread(row, width));
-  if (second) return { read: first!.middles, written: second.middles, slots: second.widths };
-  const order = slotOrder(under ?? [], read.length);
-  const slots = columns.map((_, i) => order.findIndex(({ column }) => column === i));
-  return {
-    read: read.map((_, i) => first!.middles[order.findIndex((slot) => slot.read === i)]!),
-    written: slots.map((slot) => first!.middles[slot]!),
-    slots: slots.map((slot) => first!.widths[slot]!),
+/** The slot of a word that is read: that of the column below it; those below which nothing is come last. */
+const slotOfRead =
+  ({ columns, under }: Words) =>
+  (i: number): number => {
+    const at = under?.indexOf(i) ?? -1;
+    return at >= 0 ? at : columns.length + i - (under ?? []).filter((each) => each !== null).length;
   };
-}
 
 function spread(widths: readonly number[], width: number) {
   const spare = (width - sum(widths)) / Math.max(1, widths.length);
-  let x = 0;
-  const middles = widths.map((each) => {
-    x += each + spare;
-    return x - (each + spare) / 2;
-  });
+  const middles = widths.map((each, i) => sum(widths.slice(0, i)) + i * spare + (each + spare) / 2);
   return { middles, widths: widths.map((each) => each + spare) };
-}
-
-/** Slots from left to right: which word is read there, and which column is written below it; −1 is none. */
-function slotOrder(under: readonly (number | null)[], nRead: number): { read: number; column: number }[] {
-  const slots: { read: number; column: number }[] = [];
-  let next = 0;
-  const upTo = (read: number) => {
-    for (; next < read; next++) slots.push({ read: next, column: -1 });
-  };
-  under.forEach((read, column) => {
-    if (read !== null) upTo(read);
-    slots.push({ read: read ?? -1, column });
-    if (read !== null) next = read + 1;
-  });
-  upTo(nRead);
-  return slots;
 }
 
 /** The path of an arc over the words, or of a line down to a written one, and the point halfway. */
@@ -132,9 +100,7 @@ export function pathOf(layout: Layout, query: number, key: number, isCross: bool
     const middle = (top + bottom) / 2;
     return curve(from, top, from, middle, to, middle, to, bottom);
   }
-  const to = read[query]!;
-  const y = yRead - chip / 2;
-  const isOwn = query === key;
+  const [to, y, isOwn] = [read[query]!, yRead - chip / 2, query === key];
   const rise = isOwn ? 0.8 * chip : Math.min(y - 8, 0.5 * chip + 0.25 * Math.abs(to - from)) * 1.33;
   const aside = isOwn ? 0.5 * chip : 0;
   return curve(from - aside / 4, y, from - aside, y - rise, to + aside, y - rise, to + aside / 4, y);

@@ -10,18 +10,19 @@ import { percent } from "../base/percent.ts";
 import { css, weightRgb } from "../base/ramps.ts";
 import { useRoom } from "../base/use_room.ts";
 import { type Head, headName, shortFactor } from "./changes.ts";
+import { lossOf } from "./effects.ts";
 import { type Column, isMoved } from "./flip.ts";
+import { Power } from "./heads.tsx";
 import { type Layout, layOut, pathOf } from "./layout.ts";
-import { Power } from "./power.tsx";
 import type { Look } from "./sentences.ts";
 
 const [FAINT, STRONG] = [0.15, 0.03]; // weights below are not drawn: of all words, of the pinned one
+const THICKEST = 14; // pixels of an arc
 const LETTERS = 20; // of a word
-const THICKEST = 14;
 const MOST = 4096; // weights that are moved one by one
 const LEAST_LOSS = 0.5; // nats that the highest bar stands for, at least
-const MARGIN = 60; // pixels
 const MOVED = 0.01; // of a word's loss
+const MARGIN = 60; // pixels beside what is kept in sight
 
 export interface Shown {
   theme: Theme;
@@ -34,50 +35,47 @@ export interface Shown {
   weights: Float32Array;
   look: Look;
   columns: readonly Column[];
-  /** The word read below which each column stands, or null; and which column each query is, in a decoder. */
+  /** The word read below which each column stands; null where the rows are independent. */
   under: readonly (number | null)[] | null;
   before: readonly number[];
   /** Of the changed model; while nothing is changed, of that without the chosen head. */
   after: readonly number[];
   isChanged: boolean;
+  /** Whether all of it belongs to what is chosen. */
+  isCurrent: boolean;
   onToggle: () => void;
   onQuery: (query: number) => void;
 }
 
+type Part = { shown: Shown; layout: Layout };
+
+const shownWord = (text: string) => shortened(text, LETTERS);
+const isCross = ({ chosen }: Shown) => chosen.kind === "cross";
+
 export function Picture(shown: Shown) {
   const { box, room } = useRoom();
   const motion = useRef(tween()).current;
-  const { theme, unit, read, columns, under, chosen, before, after } = shown;
-  const isCross = chosen.kind === "cross";
+  const { theme, unit, before, after } = shown;
   const measure = (text: string, size: number) => theme.measure?.(shownWord(text), size, true) ?? 0;
-  const layout = room && layOut({ read, columns, under, isCross }, { ...room, unit, measure });
-  const weights = shown.weights.length > MOST ? [] : [...shown.weights];
-  const moving = motion.at([...before, ...after, ...weights]);
+  const layout = room && layOut({ ...shown, isCross: isCross(shown) }, { ...room, unit, measure });
+  useInView(box.current, shown, layout);
+  const isMany = shown.weights.length > MOST;
+  const numbers = motion.at([...before, ...after, ...(isMany ? [] : shown.weights)]);
   if (motion.isMoving()) shown.redraw();
-  const [was, now] = [
-    moving.slice(0, before.length),
-    moving.slice(before.length, before.length + after.length),
-  ];
-  useInView(box, layout, columns.findIndex(isMoved), shown.look);
-  const drawn = {
-    ...shown,
-    weights: Float32Array.from(weights.length ? moving.slice(before.length + after.length) : shown.weights),
-  };
+  const end = before.length + after.length;
+  const weights = isMany ? shown.weights : Float32Array.from(numbers.slice(end));
   return (
-    <div class="vt-flip">
-      <div class="vt-flip-scroll" ref={box}>
+    <div class="vt-flip" data-stale={!shown.isCurrent}>
+      <div class="vt-flip-room" ref={box}>
         {layout && (
-          <svg
-            class="vt-flip-picture"
-            width={layout.width}
-            height={layout.height}
-            role="group"
-            aria-label="Words"
-          >
-            <Arcs shown={drawn} layout={layout} />
-            <ReadWords shown={shown} layout={layout} />
-            <WrittenWords shown={shown} layout={layout} />
-            <Losses shown={shown} layout={layout} was={was} now={now} />
+          <svg width={layout.width} height={layout.height} role="group" aria-label="Words">
+            <Arcs shown={{ ...shown, weights }} layout={layout} />
+            <Words shown={shown} layout={layout} />
+            <Losses
+              {...{ shown, layout }}
+              was={numbers.slice(0, before.length)}
+              now={numbers.slice(before.length, end)}
+            />
             <Switch shown={shown} layout={layout} />
           </svg>
         )}
@@ -88,54 +86,91 @@ export function Picture(shown: Shown) {
 }
 
 /** What the changes did stays in sight; without changes, where the chosen head looks. */
-function useInView(box: { current: HTMLElement | null }, layout: Layout | null, moved: number, look: Look) {
-  const middle =
-    layout && (moved >= 0 ? layout.written[moved]! : pathOf(layout, look.query, look.key, false).x);
+function useInView(node: HTMLElement | null, shown: Shown, layout: Layout | null): void {
+  const moved = shown.columns.findIndex(isMoved);
+  const { query, key } = shown.look;
+  const at = layout && (moved >= 0 ? layout.written[moved]! : pathOf(layout, query, key, isCross(shown)).x);
   useLayoutEffect(() => {
-    const node = box.current;
-    if (!node || middle === null) return;
-    const from = middle - node.scrollLeft;
-    if (from < MARGIN || from > node.clientWidth - MARGIN) node.scrollLeft = middle - node.clientWidth / 2;
-  }, [box, middle]);
-}
-
-interface Part {
-  shown: Shown;
-  layout: Layout;
+    if (!node || at === null) return;
+    const from = at - node.scrollLeft;
+    if (from < MARGIN || from > node.clientWidth - MARGIN) node.scrollLeft = at - node.clientWidth / 2;
+  }, [node, at]);
 }
 
 /** Where the head looks: of the pinned word all, of the others what is strong. */
-function Arcs({ shown: { theme, weights, read, look, chosen, factor }, layout }: Part) {
-  const arcs = Array.from(weights, (weight, i) => ({
-    weight,
-    query: Math.floor(i / read.length),
-    key: i % read.length,
-  }));
-  const seen = arcs.filter(({ weight, query }) => weight >= (query === look.query ? STRONG : FAINT));
+function Arcs({ shown, layout }: Part) {
+  const { theme, weights, read, look, factor } = shown;
+  const arcs = Array.from(weights, (weight, i) => {
+    const query = Math.floor(i / read.length);
+    return { weight, query, key: i % read.length, isPinned: query === look.query };
+  }).filter(({ weight, isPinned }) => weight >= (isPinned ? STRONG : FAINT));
+  arcs.sort((a, b) => Number(a.isPinned) - Number(b.isPinned) || a.weight - b.weight);
   return (
     <g class="vt-arcs" data-off={factor === 0}>
-      {seen
-        .sort(
-          (a, b) => Number(a.query === look.query) - Number(b.query === look.query) || a.weight - b.weight,
-        )
-        .map(({ weight, query, key }) => (
-          <path
-            key={`${query} ${key}`}
-            d={pathOf(layout, query, key, chosen.kind === "cross").d}
-            data-look={query === look.query && key === look.key}
-            stroke={css(weightRgb(query === look.query ? weight : 0.13 * weight + 0.04, theme))}
-            stroke-width={Math.max(1.5, weight * THICKEST)}
-          >
-            <title>{percent(weight)}</title>
-          </path>
-        ))}
+      {arcs.map(({ weight, query, key, isPinned }) => (
+        <path
+          key={`${query} ${key}`}
+          d={pathOf(layout, query, key, isCross(shown)).d}
+          data-look={isPinned && key === look.key}
+          stroke={css(weightRgb(isPinned ? weight : 0.13 * weight + 0.04, theme))}
+          stroke-width={Math.max(1.5, weight * THICKEST)}
+        >
+          <title>{percent(weight)}</title>
+        </path>
+      ))}
     </g>
   );
 }
 
-interface WordProps {
-  layout: Layout;
-  theme: Theme;
+/** Both rows: the words read, and those of the answer that stayed, that went, struck through, and that came. */
+function Words({ shown, layout }: Part) {
+  const { columns, read } = shown;
+  const { chip, font, yRead, yWritten, unit } = layout;
+  const bottom = yWritten - chip / 2;
+  const struck = bottom - 1.3 * unit - font / 2;
+  return (
+    <g>
+      {read.map((text, i) => (
+        <Pin key={`read ${i}`} shown={shown} query={isCross(shown) ? null : i} word={text}>
+          <Chip {...{ shown, layout, text }} x={layout.read[i]!} y={yRead} tone="vt-of-key" />
+        </Pin>
+      ))}
+      {columns.map((column, i) => {
+        const [x, isNew] = [layout.written[i]!, isMoved(column)];
+        const { before, after, index } = column;
+        const isLooking = shown.chosen.kind === "decoder" && index === shown.look.query;
+        const stemEnd = isNew ? struck - 0.8 * font : bottom - 6;
+        return (
+          <g key={`${i} ${before} ${after}`}>
+            {!isCross(shown) && (
+              <path class="vt-rule" d={`M${x} ${Math.min(stemEnd, yRead + chip / 2 + 6)}V${stemEnd}`} />
+            )}
+            {isNew && before !== null && (
+              <text class="vt-went" x={x} y={struck} font-size={font}>
+                {shownWord(before)}
+              </text>
+            )}
+            {isNew && after !== null && (
+              <path class="vt-into" d={`M${x} ${bottom - 1.2 * unit}V${bottom - 5}m-5 -6l5 6l5 -6`} />
+            )}
+            {after !== null && (
+              <Pin shown={shown} query={isCross(shown) ? index : null} word={before ?? ""}>
+                <Chip
+                  {...{ shown, layout, x, isLooking }}
+                  text={after}
+                  y={yWritten}
+                  tone={isNew ? "vt-came" : "vt-of-query"}
+                />
+              </Pin>
+            )}
+          </g>
+        );
+      })}
+    </g>
+  );
+}
+
+interface ChipProps extends Part {
   text: string;
   x: number;
   y: number;
@@ -144,12 +179,10 @@ interface WordProps {
   isLooking?: boolean;
 }
 
-const shownWord = (text: string) => shortened(text, LETTERS);
-
 /** A word in its chip. */
-function Word({ layout, theme, text, x, y, tone, isLooking = false }: WordProps) {
+function Chip({ shown, layout, text, x, y, tone, isLooking = false }: ChipProps) {
   const { font, chip, padding } = layout;
-  const width = (theme.measure?.(shownWord(text), font, true) ?? 0) + padding;
+  const width = (shown.theme.measure?.(shownWord(text), font, true) ?? 0) + padding;
   return (
     <g class={`vt-word ${tone}`} data-looking={isLooking} transform={`translate(${x} ${y})`}>
       <rect x={-width / 2} y={-chip / 2} width={width} height={chip} rx={chip / 2} />
@@ -158,20 +191,11 @@ function Word({ layout, theme, text, x, y, tone, isLooking = false }: WordProps)
   );
 }
 
-/** Words of which one is pinned: the arrow keys go from one to the next. */
-function Pin({
-  shown,
-  query,
-  word,
-  children,
-}: {
-  shown: Shown;
-  query: number;
-  word: string;
-  children: ComponentChildren;
-}) {
-  const { look, onQuery } = shown;
-  const last = shown.weights.length / shown.read.length;
+type PinProps = { shown: Shown; query: number | null; word: string; children: ComponentChildren };
+
+/** A word that can be pinned, unless it is no query: the arrow keys go from one to the next. */
+function Pin({ shown: { look, read, weights, onQuery }, query, word, children }: PinProps) {
+  if (query === null) return <g>{children}</g>;
   return (
     <g
       class="vt-pin"
@@ -183,89 +207,15 @@ function Pin({
       data-lm-suppress-shortcuts="true"
       onClick={() => onQuery(query)}
       onKeyDown={(event) => {
-        const to = indexAfterKey(event, query, last);
+        const to = indexAfterKey(event, query, weights.length / read.length);
         if (to === null) return;
         event.preventDefault();
         event.stopPropagation();
         onQuery(to);
-        const svg = event.currentTarget.ownerSVGElement;
-        svg?.querySelector<SVGGElement>(`[data-query="${to}"]`)?.focus();
+        event.currentTarget.ownerSVGElement?.querySelector<SVGGElement>(`[data-query="${to}"]`)?.focus();
       }}
     >
       {children}
-    </g>
-  );
-}
-
-function ReadWords({ shown, layout }: Part) {
-  const isCross = shown.chosen.kind === "cross";
-  return (
-    <g>
-      {shown.read.map((text, i) => {
-        const word = (
-          <Word
-            {...{ layout, text }}
-            theme={shown.theme}
-            x={layout.read[i]!}
-            y={layout.yRead}
-            tone="vt-of-key"
-          />
-        );
-        return isCross ? (
-          <g key={`${i}`}>{word}</g>
-        ) : (
-          <Pin key={`${i}`} shown={shown} query={i} word={text}>
-            {word}
-          </Pin>
-        );
-      })}
-    </g>
-  );
-}
-
-/** The words of the answer: those that stayed, those that went, struck through, and those that came. */
-function WrittenWords({ shown, layout }: Part) {
-  const { columns, theme, chosen } = shown;
-  const { chip, font, yRead, yWritten, unit } = layout;
-  const [top, bottom] = [yRead + chip / 2, yWritten - chip / 2];
-  const struck = bottom - 1.3 * unit - font / 2;
-  return (
-    <g>
-      {columns.map((column, i) => {
-        const x = layout.written[i]!;
-        const isNew = isMoved(column);
-        const text = column.after ?? "";
-        const word = text !== "" && (
-          <Word
-            {...{ layout, theme, text, x }}
-            y={yWritten}
-            isLooking={chosen.kind !== "encoder" && column.index === shown.look.query}
-            tone={isNew ? "vt-of-you vt-came" : "vt-of-query"}
-          />
-        );
-        return (
-          <g key={`${i} ${column.before} ${column.after}`}>
-            {chosen.kind !== "cross" && (
-              <path class="vt-stem" d={`M${x} ${top + 6}V${isNew ? struck - 0.8 * font : bottom - 6}`} />
-            )}
-            {isNew && column.before !== null && (
-              <text class="vt-went" x={x} y={struck} font-size={font}>
-                {shownWord(column.before)}
-              </text>
-            )}
-            {isNew && text && (
-              <path class="vt-into" d={`M${x} ${bottom - 1.2 * unit}V${bottom - 5}m-5 -6l5 6l5 -6`} />
-            )}
-            {chosen.kind === "cross" && column.index !== null ? (
-              <Pin shown={shown} query={column.index} word={column.before ?? ""}>
-                {word}
-              </Pin>
-            ) : (
-              word
-            )}
-          </g>
-        );
-      })}
     </g>
   );
 }
@@ -279,48 +229,41 @@ function Losses({ shown, layout, was, now }: Part & { was: number[]; now: number
   const highest = Math.max(LEAST_LOSS, ...[...before, ...after].map((each) => -each));
   return (
     <g class="vt-losses">
-      <path class="vt-floor" d={`M0 ${floor}H${layout.width}`} />
+      <path class="vt-rule" d={`M0 ${floor}H${layout.width}`} />
       {columns.map(({ before: word, index }, i) => {
         if (index === null) return null;
-        const [x, slot] = [layout.written[i]!, slots[i]!];
+        const [x, slot, name] = [layout.written[i]!, slots[i]!, visible(word!)];
+        const losses = [-before[index]!, -(after[index] ?? before[index]!)] as const;
+        const isNew = Math.abs(losses[1] - losses[0]) >= MOVED;
         const width = Math.min(0.34 * slot, 2.2 * unit);
-        const [from, to] = [-before[index]!, -(after[index] ?? before[index]!)];
-        const isNew = Math.abs(to - from) >= MOVED;
+        const hasRoom = slot > 5.4 * unit; // for both numbers
         const high = [was[index]!, now[index] ?? was[index]!].map((each) =>
           Math.max(3, (-each / highest) * tallest),
-        ) as [number, number];
-        const name = visible(word!);
-        const label = `${name}: loss ${formatNumber(from, 3)}, ${isChanged ? "now" : "without the head"} ${formatNumber(to, 3)}`;
-        const aside = isNew && slot > 5.4 * unit ? width / 2 + 2 : 0;
+        );
+        const then = isChanged ? "now" : "without the head";
+        const label = `${name}: loss ${formatNumber(losses[0], 3)}, ${then} ${formatNumber(losses[1], 3)}`;
         return (
           <g key={`${i}`} role="img" aria-label={label} data-changed={isNew && isChanged}>
             <title>{label}</title>
-            <rect class="vt-before" x={x - width - 1} y={floor - high[0]} width={width} height={high[0]} />
-            <rect
-              class={isChanged ? "vt-after" : "vt-would"}
-              x={x + 1}
-              y={floor - high[1]}
-              width={width}
-              height={high[1]}
-            />
-            {(!isNew || aside > 0) && (
-              <text
-                class="vt-tick"
-                x={x - aside}
-                y={floor - Math.max(aside ? 0 : high[1], high[0]) - 0.6 * unit}
-              >
-                {told(from)}
-              </text>
-            )}
-            {isNew && (
-              <text
-                class="vt-tick vt-strong"
-                x={x + (aside || width / 2)}
-                y={floor - Math.max(aside ? 0 : high[0], high[1]) - 0.6 * unit}
-              >
-                {told(to)}
-              </text>
-            )}
+            {high.map((height, at) => (
+              <g key={`${at}`}>
+                <rect
+                  class={at === 0 ? "vt-before" : isChanged ? "vt-after" : "vt-would"}
+                  x={x + (at === 0 ? -width - 1 : 1)}
+                  y={floor - height}
+                  {...{ width, height }}
+                />
+                {(at === 0 ? !isNew || hasRoom : isNew) && (
+                  <text
+                    class={`vt-tick ${at === 0 ? "" : "vt-strong"}`}
+                    x={x + (isNew ? (at - 0.5) * (width + 4) : 0)}
+                    y={floor - (isNew ? height : Math.max(...high)) - 0.6 * unit}
+                  >
+                    {told(losses[at]!)}
+                  </text>
+                )}
+              </g>
+            ))}
             <text class="vt-tick" x={x} y={floor + 0.9 * unit}>
               {elide(name, slot - 4, (text) => theme.measure?.(text, 0.85 * unit, false) ?? 0)}
             </text>
@@ -332,9 +275,10 @@ function Losses({ shown, layout, was, now }: Part & { was: number[]; now: number
 }
 
 /** The switch of the chosen head, on the arc that it cuts. */
-function Switch({ shown: { chosen, factor, look, theme, onToggle }, layout }: Part) {
-  const { x, y } = pathOf(layout, look.query, look.key, chosen.kind === "cross");
-  const told = factor === 0 ? "" : factor === 1 ? percent(look.weight) : `× ${shortFactor(factor)}`;
+function Switch({ shown, layout }: Part) {
+  const { chosen, factor, look, theme, onToggle } = shown;
+  const { x, y } = pathOf(layout, look.query, look.key, isCross(shown));
+  const toldBeside = factor === 1 ? percent(look.weight) : factor === 0 ? "" : `× ${shortFactor(factor)}`;
   return (
     <g
       class="vt-switch"
@@ -354,41 +298,32 @@ function Switch({ shown: { chosen, factor, look, theme, onToggle }, layout }: Pa
       }}
     >
       <circle r={17} />
-      <Power size={22} />
-      {told && (
-        <text
-          class="vt-switch-told"
-          x={22}
-          style={{ fill: factor === 1 ? css(weightRgb(look.weight, theme)) : "" }}
-        >
-          {told}
-        </text>
-      )}
+      <Power />
+      <text x={22} style={factor === 1 ? { fill: css(weightRgb(look.weight, theme)) } : {}}>
+        {toldBeside}
+      </text>
     </g>
   );
 }
 
-function Legend({ isChanged, before, after, factor, chosen }: Shown) {
-  const mean = (logProbs: readonly number[]) =>
-    formatNumber(-logProbs.reduce((sum, each) => sum + each, 0) / logProbs.length, 3);
+function Legend({ isChanged, before, after, chosen }: Shown) {
+  const isKnown = after.length > 0;
   return (
     <p class="vt-legend">
-      <span>Loss of each word</span>
-      <span class="vt-key-before">before</span>
-      {after.length > 0 && (
-        <span class={isChanged ? "vt-key-after" : "vt-key-would"}>
+      Loss of each word
+      <span class="vt-swatch">before</span>
+      {isKnown && (
+        <span class="vt-swatch" data-would={!isChanged} data-changed={isChanged}>
           {isChanged ? "now" : `without head ${chosen.layer}·${chosen.head}`}
         </span>
       )}
-      <span>
-        mean {mean(before)}
-        {after.length > 0 && (
-          <>
-            {" → "}
-            <b data-changed={isChanged && factor !== 1}>{mean(after)}</b>
-          </>
-        )}
-      </span>
+      mean {formatNumber(lossOf(before), 3)}
+      {isKnown && (
+        <b data-changed={isChanged}>
+          {"→ "}
+          {formatNumber(lossOf(after), 3)}
+        </b>
+      )}
     </p>
   );
 }

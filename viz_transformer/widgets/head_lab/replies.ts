@@ -1,195 +1,131 @@
-// The newest replies of the model, each with its request: unchanged, changed, and with one head at a time off.
+// The newest replies of the model: unchanged, under the viewer's changes, and with one head at a time off.
 
 import { canonicalJson, type connectKernel, NO_ANSWER } from "../base/js/kernel.js";
 import { decodeWeights, weightsIn } from "../base/js/weights.js";
 import type { Factor, Head } from "./changes.ts";
 
-/** A kind's words and its weights, [layer, head, query, key]. */
-export interface Kind {
-  kind: string;
-  queries: string[];
-  /** The words that were read where the queries stand. */
-  reads: string[];
-  keys: string[];
-  shape: [number, number, number, number];
-  dtype: string;
-  weights: DataView;
-}
+/** A kind's words, its weights, [layer, head, query, key], and what was read where the queries stand. */
+export type Kind = { kind: string; shape: number[]; dtype: string; weights: DataView } & Record<
+  "queries" | "reads" | "keys",
+  string[]
+>;
 
+/** What the model writes, and the log-probabilities of the words (`output`) that it writes unchanged. */
 export interface Reply {
   log_probs: number[];
   translation: string[];
-  /** The words that the log-probabilities are of. */
   output: string[];
   kinds: Kind[];
   request: Request;
   asked: string;
 }
 
-/** Log-probabilities with one head at a time off, float64 [layer, head, word]; of one layer, if `layer` is set. */
-export interface Alone {
-  kind: string;
-  shape: [number, number, number];
-  log_probs: DataView;
-  layer?: number;
-}
+/** Log-probabilities with one head at a time off, float64 [layer, head, word]; of one layer, if `layer` says so. */
+export type Alone = { kind: string; shape: number[]; log_probs: DataView; layer?: number };
 
-interface Request {
-  sentence: string;
-  changes?: Factor[];
-  each?: number;
-  kind?: string;
-  layer?: number;
-}
+type Request = { sentence: string; changes?: Factor[]; each?: number; kind?: string; layer?: number };
+type State = { sentence: string; factors: Factor[] };
 
-export interface State {
-  sentence: string;
-  factors: Factor[];
-}
-
-/** What is here, and what is asked for next; `onChange` is called when something arrives, fails or takes long. */
-export class Replies {
-  base: Reply | null = null;
-  #changed: Reply | null = null;
-  #alone = new Map<string, Alone[]>();
-  #kernel: Pick<ReturnType<typeof connectKernel>, "settle">;
-  #onChange: () => void;
-  #byLayers: () => boolean;
-  #pending: string | null = null;
-  #slow: string | null = null;
-  #failures = new Map<string, string>();
-  #state = "";
-
-  constructor(
-    kernel: Pick<ReturnType<typeof connectKernel>, "settle">,
-    onChange: () => void,
-    byLayers: () => boolean,
-  ) {
-    [this.#kernel, this.#onChange, this.#byLayers] = [kernel, onChange, byLayers];
-  }
-
-  /** Why a reply is missing, or undefined. */
-  get failure(): string | undefined {
-    const [why] = this.#failures.values();
-    return why ?? (this.#pending && this.#pending === this.#slow ? NO_ANSWER : undefined);
-  }
-
-  /** Keep a reply for the unchanged model that came another way. */
-  setBase(request: Request, reply: Reply): void {
-    this.base = { ...reply, request, asked: canonicalJson(request) };
-  }
-
-  /** What is shown under the changes: until the newest reply is here, the last that fits. */
-  after({ factors }: Pick<State, "factors">): Reply | null {
-    if (!factors.length || this.#changed?.request.sentence !== this.base?.request.sentence) return this.base;
-    return this.#changed;
-  }
-
-  /** Each head alone off, as far as it is known, and how many of the parts of this ranking are. */
-  ranking(): { each: Alone[]; done: number; of: number } {
-    const parts = this.base ? this.#rankingRequests(this.base.request.sentence) : [];
-    const found = parts.flatMap((part) => this.#alone.get(canonicalJson(part)) ?? []);
-    const done = parts.filter((part) => this.#alone.has(canonicalJson(part))).length;
-    return { each: found, done, of: parts.length };
-  }
-
-  /** Whether all that is shown belongs to the state. */
-  isCurrent(state: State): boolean {
-    const { done, of } = this.ranking();
-    const wanted = canonicalJson({ sentence: state.sentence, changes: state.factors });
-    return (
-      this.base?.request.sentence === state.sentence && this.after(state)?.asked === wanted && done === of
-    );
-  }
+/** `want(state)` tells what is here, and asks for what is missing; `onNews` is called when it comes, or does not. */
+export function createReplies(
+  kernel: Pick<ReturnType<typeof connectKernel>, "settle">,
+  onNews: () => void,
+  byLayers: () => boolean,
+) {
+  let [base, changed]: (Reply | null)[] = [null, null];
+  let [pending, slow, shown]: (string | null)[] = [null, null, null];
+  const alone = new Map<string, Alone[]>();
+  const failures = new Map<string, string>();
 
   /** A kernel is asked for a layer at a time, so that it answers other questions meanwhile; all else knows all. */
-  #rankingRequests(sentence: string): Request[] {
-    const layers = (this.#byLayers() && this.base?.kinds) || [];
-    const parts = layers.flatMap(({ kind, shape }) =>
-      Array.from({ length: shape[0] }, (_, layer) => ({ sentence, each: 0, kind, layer })),
+  function rankingOf(sentence: string): Request[] {
+    const parts = ((byLayers() && base?.kinds) || []).flatMap(({ kind, shape }) =>
+      Array.from({ length: shape[0]! }, (_, layer) => ({ sentence, each: 0, kind, layer })),
     );
     return parts.length ? parts : [{ sentence, each: 0 }];
   }
 
-  /** Ask for the first reply that is missing; an engine in the page gives all of them at once. */
-  fetchMissing({ sentence, factors }: State): void {
-    const state = canonicalJson([sentence, factors]);
-    if (state !== this.#state) this.#failures.clear();
-    this.#state = state;
-    for (;;) {
-      const next = this.#missing(sentence, factors);
-      if (!next || this.#pending === canonicalJson(next) || !this.#fetch(next)) return;
-    }
-  }
-
-  #missing(sentence: string, factors: Factor[]): Request | undefined {
-    const whole = { sentence, changes: [] };
-    const isHere = (request: Request) => {
+  function missing({ sentence, factors }: State): Request | undefined {
+    const wanted = [{ sentence, changes: [] }, ...(factors.length ? [{ sentence, changes: factors }] : [])];
+    return [...wanted, ...rankingOf(sentence)].find((request) => {
       const asked = canonicalJson(request);
-      const known = this.base?.asked === asked || this.#changed?.asked === asked || this.#alone.has(asked);
-      return known || this.#failures.has(asked);
-    };
-    if (!isHere(whole)) return whole;
-    const changed = factors.length ? [{ sentence, changes: factors }] : [];
-    return [...changed, ...this.#rankingRequests(sentence)].find((each) => !isHere(each));
-  }
-
-  /** Fetch a reply; return whether it is here at once. */
-  #fetch(request: Request): boolean {
-    const asked = canonicalJson(request);
-    this.#pending = asked;
-    // biome-ignore lint/suspicious/noExplicitAny: what a kernel or a page sends
-    const keep = ({ reply, error }: { reply?: any; error?: Error }) => {
-      if (this.#pending === asked) this.#pending = null;
-      if (error) this.#failures.set(asked, error.message);
-      else this.#keep(request, { ...reply, request, asked });
-    };
-    return this.#kernel.settle(request, keep, this.#onChange, () => {
-      if (request.each === undefined) this.#slow = asked; // a ranking says itself how far it is
-      this.#onChange();
+      return ![base?.asked, changed?.asked].includes(asked) && !alone.has(asked) && !failures.has(asked);
     });
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: what a kernel or a page sends
-  #keep(request: Request, reply: any): void {
-    if (request.each !== undefined) {
-      const ofOthers = Array.from(this.#alone.keys()).filter((asked) => !this.#isOf(asked, request.sentence));
-      for (const asked of ofOthers) this.#alone.delete(asked);
-      const { layer } = request;
-      this.#alone.set(
-        reply.asked,
-        reply.each.map((each: Alone) => ({ ...each, layer })),
+  function keep(request: Request, reply: any): void {
+    const asked = canonicalJson(request);
+    const { each, changes, layer } = request;
+    if (each !== undefined)
+      alone.set(
+        asked,
+        reply.each.map((one: Alone) => ({ ...one, layer })),
       );
-    } else if (request.changes?.length)
-      this.#changed = reply.moved ? { ...reply, kinds: withMoved(reply.moved, this.base!.kinds) } : reply;
-    else this.base = reply;
+    else if (!changes?.length) base = { ...reply, request, asked };
+    else
+      changed = {
+        ...reply,
+        ...(reply.moved && { kinds: withMoved(reply.moved, base!.kinds) }),
+        request,
+        asked,
+      };
   }
 
-  #isOf = (asked: string, sentence: string): boolean => JSON.parse(asked).sentence === sentence;
+  /** Fetch a reply; return whether it is here at once, as from an engine in the page. */
+  function fetch(request: Request): boolean {
+    const asked = canonicalJson(request);
+    pending = asked;
+    const settled = ({ reply, error }: { reply?: unknown; error?: Error }) => {
+      if (pending === asked) pending = null;
+      if (error) failures.set(asked, error.message);
+      else keep(request, reply);
+    };
+    return kernel.settle(request, settled, onNews, () => {
+      if (request.each === undefined) slow = asked; // a ranking says itself how far it is
+      onNews();
+    });
+  }
+
+  function want(state: State) {
+    const { sentence, factors } = state;
+    if (canonicalJson(state) !== shown) failures.clear();
+    if (base?.request.sentence !== sentence) alone.clear();
+    shown = canonicalJson(state);
+    let next = missing(state);
+    while (next && pending !== canonicalJson(next) && fetch(next)) next = missing(state);
+    const fits = factors.length > 0 && changed?.request.sentence === base?.request.sentence;
+    const parts = rankingOf(sentence).map((request) => alone.get(canonicalJson(request)));
+    const known = parts.filter((part) => part !== undefined);
+    const [why] = failures.values();
+    return {
+      base,
+      after: fits ? changed : base,
+      each: known.flat(),
+      ...{ done: known.length, of: parts.length, isCurrent: next === undefined && !why },
+      failure: why ?? (pending && pending === slow ? NO_ANSWER : ""),
+    };
+  }
+
+  return { want, setBase: (request: Request, reply: Reply) => keep(request, reply) };
 }
 
-interface Moved {
-  kind: string;
-  /** Flat numbers of the heads that moved, and their weights in 16 bits; `causal`: up to each query's own key. */
-  heads: number[];
-  causal: boolean;
-  weights: DataView;
-}
+/** Of a kind: flat numbers of the heads that moved, and their weights; if `causal`, up to each query's own key. */
+type Moved = { kind: string; heads: number[]; causal: boolean; weights: DataView };
 
-/** All weights of a changed model from those that moved, as an exported page carries them. */
+/** All weights of a changed model from those that moved, as an exported page carries them, in 16 bits. */
 export function withMoved(moved: readonly Moved[], kinds: readonly Kind[]): Kind[] {
   return kinds.map((entry) => {
     const all: Float32Array = weightsIn(entry).slice();
     const { heads, causal, weights } = moved.find(({ kind }) => kind === entry.kind)!;
-    const [, , rows, cols] = entry.shape;
+    const [rows, cols] = entry.shape.slice(2) as [number, number];
     const values = decodeWeights(weights, "float16");
     let next = 0;
-    for (const head of heads)
-      for (let row = 0; row < rows; row++) {
-        const width = causal ? row + 1 : cols; // a decoder's row ends at its own key
-        all.set(values.subarray(next, next + width), (head * rows + row) * cols);
-        next += width;
-      }
+    for (const row of heads.flatMap((head) => Array.from({ length: rows }, (_, i) => head * rows + i))) {
+      const width = causal ? (row % rows) + 1 : cols;
+      all.set(values.subarray(next, next + width), row * cols);
+      next += width;
+    }
     return { ...entry, dtype: "float32", weights: new DataView(all.buffer) };
   });
 }
@@ -197,7 +133,7 @@ export function withMoved(moved: readonly Moved[], kinds: readonly Kind[]): Kind
 /** One head's weights, flat [query, key]. */
 export function weightsOf(kinds: readonly Kind[], { kind, layer, head }: Head): Float32Array {
   const entry = kinds.find((each) => each.kind === kind)!;
-  const [, heads, rows, cols] = entry.shape;
+  const [, heads, rows, cols] = entry.shape as [number, number, number, number];
   const start = (layer * heads + head) * rows * cols;
   return weightsIn(entry).subarray(start, start + rows * cols);
 }

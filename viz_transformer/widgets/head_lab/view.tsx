@@ -16,7 +16,7 @@ import { columnsOf, isMoved } from "./flip.ts";
 import { Heads } from "./heads.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Picture } from "./picture.tsx";
-import { Replies, type Reply, weightsOf } from "./replies.ts";
+import { createReplies, type Reply, weightsOf } from "./replies.ts";
 import { effectInWords, flipInWords, lookInWords, lookOf, lossInWords } from "./sentences.ts";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
 
@@ -28,10 +28,12 @@ interface Traits extends Omit<Declared, "factors"> {
   factors: Factor[];
 }
 
+type Found = ReturnType<ReturnType<typeof createReplies>["want"]> & { base: Reply; after: Reply };
 /** What is shown now, all of it derived from the traits and the replies. */
 type Now = ReturnType<typeof nowOf>;
 
-function nowOf({ traits }: Frame<Traits>, replies: Replies, base: Reply, after: Reply) {
+function nowOf({ traits }: Frame<Traits>, found: Found) {
+  const { base, after } = found;
   const { factors } = after === base ? { factors: [] } : traits;
   const chosen: Head = { kind: traits.kind, layer: traits.layer, head: traits.head };
   const entry = base.kinds.find(({ kind }) => kind === chosen.kind)!;
@@ -41,8 +43,7 @@ function nowOf({ traits }: Frame<Traits>, replies: Replies, base: Reply, after: 
   const weights = weightsOf(after.kinds, chosen);
   const columns = columnsOf(base, after, gap);
   return {
-    ...{ base, after, factors, chosen, entry, source, gap, query, weights, columns },
-    ...replies.ranking(),
+    ...{ ...found, factors, chosen, entry, source, gap, query, weights, columns },
     factor: factorOf(factors, chosen),
     look: lookOf(weights, entry, query ?? (gap >= 0 ? gap : null)),
     read: chosen.kind === "decoder" ? entry.reads : entry.keys,
@@ -60,22 +61,20 @@ function HeadLab({ frame }: { frame: Frame<Traits> }) {
   const { traits, model, redraw } = frame;
   const kernel = useKernel(model);
   const replies = useMemo(() => {
-    const asksKernel = () => canAsk(model) && !model.get("engine")?.lab;
-    return new Replies(kernel, redraw, asksKernel);
+    return createReplies(kernel, redraw, () => canAsk(model) && !model.get("engine")?.lab);
   }, [kernel, redraw, model]);
   const [problem, setProblem] = useState("");
   const typed = useMemo(() => newestOf(kernel.ask), [kernel]);
-  replies.fetchMissing(traits);
-  const { base } = replies;
-  const after = replies.after(traits);
-  const missing = missingInWords(replies.failure, after);
+  const found = replies.want({ sentence: traits.sentence, factors: traits.factors });
+  const { base, after } = found;
+  const missing = missingInWords(found.failure, after);
   if (!base || !after)
     return (
       <p class="vt-line" role="alert">
         {missing}
       </p>
     );
-  const read = (sentence: string) => {
+  const onRead = (sentence: string) => {
     setProblem("");
     const request = { sentence, changes: [] };
     const show = (reply: Reply) => {
@@ -90,13 +89,10 @@ function HeadLab({ frame }: { frame: Frame<Traits> }) {
       text={traits.sentence}
       problem={problem && <Refused why={problem} shown={traits.sentence} />}
       onInput={() => setProblem("")}
-      onRead={read}
+      onRead={onRead}
     />
   );
-  const now = nowOf(frame, replies, base, after);
-  return (
-    <Zones frame={frame} now={now} edit={edit} missing={missing} isCurrent={replies.isCurrent(traits)} />
-  );
+  return <Zones frame={frame} now={nowOf(frame, { ...found, base, after })} edit={edit} missing={missing} />;
 }
 
 /** Why something is not shown, and what is shown in its place. */
@@ -112,10 +108,9 @@ interface ZonesProps {
   now: Now;
   edit: ComponentChild;
   missing: string;
-  isCurrent: boolean;
 }
 
-function Zones({ frame, now, edit, missing, isCurrent }: ZonesProps) {
+function Zones({ frame, now, edit, missing }: ZonesProps) {
   const { traits, set, theme, width } = frame;
   const { base, after, chosen, factors, columns, done, each, entry, look } = now;
   const effects = useMemo(() => headEffects(base.log_probs, base.kinds, each), [base, done]);
@@ -126,7 +121,7 @@ function Zones({ frame, now, edit, missing, isCurrent }: ZonesProps) {
   const toggle = (head: Head) => set({ ...choose(head), factors: toggled(head) });
   const told = factors.length
     ? lossInWords(base.log_probs, after.log_probs, base.output)
-    : effectInWords(effect, effects);
+    : effectInWords(effect, effects.length);
   const unit = Math.min(26, Math.max(16, width / 80)) * traits.text_size;
   return (
     <Stage
@@ -157,17 +152,15 @@ function Zones({ frame, now, edit, missing, isCurrent }: ZonesProps) {
       {...{ width, height: frame.height, textSize: traits.text_size }}
       setTextSize={(size) => set({ text_size: size })}
     >
-      <div class="vt-stale" data-stale={!isCurrent}>
-        <Picture
-          {...now}
-          {...{ theme, unit, redraw: frame.redraw }}
-          before={base.log_probs}
-          after={factors.length ? after.log_probs : [...(effect?.logProbs ?? [])]}
-          isChanged={factors.length > 0}
-          onToggle={() => toggle(chosen)}
-          onQuery={(query) => set({ query: query === traits.query ? null : query })}
-        />
-      </div>
+      <Picture
+        {...now}
+        {...{ theme, unit, redraw: frame.redraw }}
+        before={base.log_probs}
+        after={factors.length ? after.log_probs : [...(effect?.logProbs ?? [])]}
+        isChanged={factors.length > 0}
+        onToggle={() => toggle(chosen)}
+        onQuery={(query) => set({ query: query === traits.query ? null : query })}
+      />
     </Stage>
   );
 }
