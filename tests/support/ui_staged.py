@@ -21,6 +21,12 @@ def _explorer(text: str = SENTENCE, **traits: Any) -> View:
     return explore(load_translator().trace(text), **traits)
 
 
+def _head_off() -> View:
+    lab = labs.head_lab(load_translator(), "the teacher lost his book")
+    lab.factors = [{"kind": "encoder", "layer": 1, "head": 1, "factor": 0}]
+    return lab
+
+
 #: Two layers of four heads, in each picture of the explorer, and the other views.
 STAGED: dict[str, Callable[[], View]] = {
     "sentence": lambda: _explorer(linked=False, picture="sentence"),
@@ -33,6 +39,7 @@ STAGED: dict[str, Callable[[], View]] = {
     "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
     "architecture": lambda: labs.architecture(load_translator(), SENTENCE),
     "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
+    "head lab": _head_off,
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),

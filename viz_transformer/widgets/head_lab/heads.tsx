@@ -23,11 +23,14 @@ const upTo = (count = 0) => Array.from({ length: count }, (_, i) => i);
 
 /** One is in the Tab order; the arrow keys choose; Enter, Space and a click switch. */
 export function Heads(props: HeadsProps) {
-  const { kinds, chosen, onChoose } = props;
+  const { kinds, onChoose } = props;
   const onKeyDown = (event: KeyboardEvent) => {
     if (!ARROWS.includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
     const sections = kinds.map(({ kind, shape }) => ({ kind, layers: shape[0]!, heads: shape[1]! }));
-    const { kind, layer, head } = moveHead(sections, chosen, event.key);
+    // Where the focus is: two keys may come in one frame.
+    const [own = "", row, column] = ((event.target as HTMLElement).dataset.head ?? "").split(" ");
+    const at = { kind: own, layer: Number(row), head: Number(column) };
+    const { kind, layer, head } = moveHead(sections, at, event.key);
     onChoose({ kind, layer, head });
     const grid = event.currentTarget as HTMLElement;
     grid.querySelector<HTMLElement>(`[data-head="${kind} ${layer} ${head}"]`)?.focus();

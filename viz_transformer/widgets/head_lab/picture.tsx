@@ -59,13 +59,16 @@ export function Picture(shown: Shown) {
   const measure = (text: string, size: number) => theme.measure?.(shownWord(text), size, true) ?? 0;
   const layout = room && layOut({ ...shown, isCross: isCross(shown) }, { ...room, unit, measure });
   useInView(box.current, shown, layout);
+  useLayoutEffect(() => {
+    box.current!.closest<HTMLElement>(".vt-root")!.dataset.stale = String(!shown.isCurrent);
+  });
   const isMany = shown.weights.length > MOST;
   const numbers = motion.at([...before, ...after, ...(isMany ? [] : shown.weights)]);
   if (motion.isMoving()) shown.redraw();
   const end = before.length + after.length;
   const weights = isMany ? shown.weights : Float32Array.from(numbers.slice(end));
   return (
-    <div class="vt-flip" data-stale={!shown.isCurrent}>
+    <div class="vt-flip">
       <div class="vt-flip-room" ref={box}>
         {layout && (
           <svg width={layout.width} height={layout.height} role="group" aria-label="Words">
@@ -237,11 +240,12 @@ function Losses({ shown, layout, was, now }: Part & { was: number[]; now: number
         const isNew = Math.abs(losses[1] - losses[0]) >= MOVED;
         const width = Math.min(0.34 * slot, 2.2 * unit);
         const hasRoom = slot > 5.4 * unit; // for both numbers
-        const high = [was[index]!, now[index] ?? was[index]!].map((each) =>
+        const high = [was[index]!, ...now.slice(index, index + 1)].map((each) =>
           Math.max(3, (-each / highest) * tallest),
         );
         const then = isChanged ? "now" : "without the head";
-        const label = `${name}: loss ${formatNumber(losses[0], 3)}, ${then} ${formatNumber(losses[1], 3)}`;
+        const known = after.length ? losses : losses.slice(0, 1); // the ranking may be on its way
+        const label = `${name}: loss ${known.map((loss) => formatNumber(loss, 3)).join(`, ${then} `)}`;
         return (
           <g key={`${i}`} role="img" aria-label={label} data-changed={isNew && isChanged}>
             <title>{label}</title>

@@ -36,13 +36,20 @@ export function lookInWords(head: Head, { queries, keys }: Kind, { query, key, w
   return [doing, named("query", queries[query]), how, named("key", keys[key]), `: ${percent(weight)}`];
 }
 
+/** "without encoder head 1·1" */
+export function changeInWords([first, ...more]: readonly Factor[]): string {
+  if (!first) return "with every head as it was trained";
+  const isOff = [first, ...more].every(({ factor }) => factor === 0);
+  const count = more.length + 1;
+  if (count > 1) return isOff ? `without ${count} heads` : `with ${count} heads changed`;
+  return isOff
+    ? `without ${shortName(first)}`
+    : `with ${shortFactor(first.factor)} times ${shortName(first)}`;
+}
+
 /** "Without encoder head 1·1, el profesor turns into la maestra" */
 export function flipInWords(factors: readonly Factor[], columns: readonly Column[]): Piece[] {
-  const isOff = factors.every(({ factor }) => factor === 0);
-  const [first] = factors as [Factor];
-  const one = `${isOff ? "Without" : `With ${shortFactor(first.factor)} times`} ${shortName(first)}`;
-  const many = isOff ? `Without ${factors.length} heads` : `With ${factors.length} heads changed`;
-  const change = factors.length === 1 ? one : many;
+  const change = changeInWords(factors).replace(/^w/, "W");
   const runs = runsOf(columns);
   if (!runs.length) return [`${change}, every word stays`];
   if (runs.length > MOST_RUNS || runs.some((run) => run.some((words) => words.length > MOST_WORDS)))

@@ -17,7 +17,7 @@ import { Heads } from "./heads.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Picture } from "./picture.tsx";
 import { createReplies, type Reply, weightsOf } from "./replies.ts";
-import { effectInWords, flipInWords, lookInWords, lookOf, lossInWords } from "./sentences.ts";
+import { changeInWords, effectInWords, flipInWords, lookInWords, lookOf, lossInWords } from "./sentences.ts";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
 
 const GAP = "<mask>"; // as the model reads it
@@ -34,7 +34,7 @@ type Now = ReturnType<typeof nowOf>;
 
 function nowOf({ traits }: Frame<Traits>, found: Found) {
   const { base, after } = found;
-  const { factors } = after === base ? { factors: [] } : traits;
+  const factors = after.request.changes ?? []; // those that are shown; newer ones may be on their way
   const chosen: Head = { kind: traits.kind, layer: traits.layer, head: traits.head };
   const entry = base.kinds.find(({ kind }) => kind === chosen.kind)!;
   const source = base.kinds.find(({ kind }) => kind === "encoder")?.queries ?? null;
@@ -44,7 +44,7 @@ function nowOf({ traits }: Frame<Traits>, found: Found) {
   const columns = columnsOf(base, after, gap);
   return {
     ...{ ...found, factors, chosen, entry, source, gap, query, weights, columns },
-    factor: factorOf(factors, chosen),
+    factor: factorOf(traits.factors, chosen),
     look: lookOf(weights, entry, query ?? (gap >= 0 ? gap : null)),
     read: chosen.kind === "decoder" ? entry.reads : entry.keys,
     // A filled text stands below the one with the gap; a decoder writes each word below the one that it has read.
@@ -78,6 +78,7 @@ function HeadLab({ frame }: { frame: Frame<Traits> }) {
     setProblem("");
     const request = { sentence, changes: [] };
     const show = (reply: Reply) => {
+      setProblem(""); // it may have come late
       replies.setBase(request, reply);
       frame.set({ sentence, query: null });
     };
@@ -96,11 +97,12 @@ function HeadLab({ frame }: { frame: Frame<Traits> }) {
 }
 
 /** Why something is not shown, and what is shown in its place. */
-function missingInWords(failure: string | undefined, after: Reply | null): string {
-  if (!failure) return "";
+function missingInWords(failure: string, after: Reply | null): string {
+  if (!failure || !after) return failure;
   const why = /[.!?]$/.test(failure) ? failure : `${failure}.`;
   const known = failure === NEEDS_KERNEL ? " Without it, this page knows each head alone switched off." : "";
-  return `${why}${known}${after ? ` Still shown: ${shortened(after.request.sentence, LETTERS)}.` : ""}`;
+  const { sentence, changes = [] } = after.request;
+  return `${why}${known} Still shown: ${shortened(sentence, LETTERS)}, ${changeInWords(changes)}.`;
 }
 
 interface ZonesProps {
