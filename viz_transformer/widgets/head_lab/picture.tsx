@@ -44,7 +44,9 @@ export interface Shown {
   /** Whether all of it belongs to what is chosen. */
   isCurrent: boolean;
   onToggle: () => void;
-  onQuery: (query: number) => void;
+  /** The pinned query. */
+  query: number | null;
+  onQuery: (query: number | null) => void;
 }
 
 type Part = { shown: Shown; layout: Layout };
@@ -197,7 +199,7 @@ function Chip({ shown, layout, text, x, y, tone, isLooking = false }: ChipProps)
 type PinProps = { shown: Shown; query: number | null; word: string; children: ComponentChildren };
 
 /** A word that can be pinned, unless it is no query: the arrow keys go from one to the next. */
-function Pin({ shown: { look, read, weights, onQuery }, query, word, children }: PinProps) {
+function Pin({ shown: { look, read, weights, query: pinned, onQuery }, query, word, children }: PinProps) {
   if (query === null) return <g>{children}</g>;
   return (
     <g
@@ -208,7 +210,7 @@ function Pin({ shown: { look, read, weights, onQuery }, query, word, children }:
       tabindex={query === look.query ? 0 : -1}
       data-query={query}
       data-lm-suppress-shortcuts="true"
-      onClick={() => onQuery(query)}
+      onClick={() => onQuery(query === pinned ? null : query)}
       onKeyDown={(event) => {
         const to = indexAfterKey(event, query, weights.length / read.length);
         if (to === null) return;

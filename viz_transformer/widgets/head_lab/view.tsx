@@ -161,7 +161,7 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
         after={factors.length ? after.log_probs : [...(effect?.logProbs ?? [])]}
         isChanged={factors.length > 0}
         onToggle={() => toggle(chosen)}
-        onQuery={(query) => set({ query: query === traits.query ? null : query })}
+        onQuery={(query) => set({ query })}
       />
     </Stage>
   );
