@@ -76,7 +76,7 @@ test("the headline tells the change, and each run of words that it moved", () =>
     [[half], "el gato", "gato", "With −0.5 times encoder head 1·3, el goes"],
     [[OFF, { ...OFF, head: 2 }], "a", "a b", "Without 2 heads, b comes in"],
     [[OFF, half], "a b c", "x b z", "With 2 heads changed, a turns into x and c turns into z"],
-    [[OFF], "a b c d e", "x b y d z", "Without encoder head 1·3, 3 of 6 words differ"],
+    [[OFF], "a b c d e f g", "x b y d z f o", "Without encoder head 1·3, 4 of 8 words differ"],
   ];
   for (const [factors, before, after, expected] of cases) assert.equal(say(factors, before, after), expected);
   assert.deepEqual(runsOf([]), []);
@@ -99,7 +99,7 @@ test("what a change costs is told by the loss and the word that it moved most", 
     [
       [0.1041, 1, "Switched off alone, it adds 0.104 to the loss: the most of 24 heads."],
       [-0.0021, 4, "Switched off alone, it takes 0.002 off the loss: rank 4 of 24 heads."],
-      [-0.0001, 9, "Switched off alone, it leaves the loss as it is: rank 9 of 24 heads."],
+      [-0.0001, 9, "Switched off alone, it leaves the loss as it is."],
     ],
   );
   const four = [0.5, -0.0004, 0, 0.002].map((lossChange, i) => ({
@@ -156,6 +156,8 @@ test("rows of words fill the room, stand below each other where they belong, and
   );
   assert.ok(below.read[3] > below.written[3]);
   const narrow = layOut({ ...words, read: Array(60).fill("word") }, room);
+  const low = layOut(words, { ...room, height: 300 });
+  assert.ok(low.yWritten - low.yRead > low.chip + low.font); // a word that is struck through stands between
   assert.ok(narrow.width > 600 && narrow.font === 0.85 * 16);
 });
 

@@ -147,7 +147,7 @@ function Scatter({ effects, factors, chosen, onAlone }: InspectorProps) {
       {label(
         `${told.layer}·${told.head} ${formatSigned(told.lossChange, 3)}`,
         x(told.confidence!) + 12 * side,
-        Math.min(y(told.lossChange), y(0) - 14),
+        Math.abs(told.lossChange) < 0.1 * most ? y(0) - 14 : y(told.lossChange), // beside the axis, not on it
         side < 0 ? "end" : "start",
         "vt-strong",
       )}

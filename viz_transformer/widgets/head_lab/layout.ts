@@ -44,7 +44,15 @@ export function layOut(words: Words, room: Room): Layout {
     rows: rowsOf(words, size * unit, around, room),
   }));
   const neededBy = (rows: number[][]) => Math.max(...rows.map(sum));
-  const { font, around, rows } = tried.find((each) => neededBy(each.rows) <= room.width) ?? tried.at(-1)!;
+  const yWritten = (chip: number) => height * (1 - BAR_SHARE) - 1.5 * unit - chip / 2;
+  const yRead = (chip: number) =>
+    words.isCross
+      ? chip / 2 + 2
+      : Math.max((words.under ? 1 : 1.2) * ARC_SHARE * height, 3 * unit) - chip / 4;
+  /** Whether a word that is struck through has room between the rows. */
+  const isLow = (font: number) => yWritten(2 * font) - yRead(2 * font) >= 3.1 * font + 1.5 * unit;
+  const fitting = tried.find(({ font, rows }) => neededBy(rows) <= room.width && isLow(font));
+  const { font, around, rows } = fitting ?? tried.at(-1)!;
   const width = Math.max(room.width, neededBy(rows));
   const [first, second] = rows.map((row) => spread(row, width));
   const slot = slotOfRead(words);
@@ -54,8 +62,8 @@ export function layOut(words: Words, room: Room): Layout {
     read: words.read.map((_, i) => first!.middles[second ? i : slot(i)]!),
     written: (second ?? first!).middles,
     slots: (second ?? first!).widths,
-    yRead: words.isCross ? chip / 2 + 2 : Math.max(ARC_SHARE * height, 3 * unit) - chip / 4,
-    yWritten: height * (1 - BAR_SHARE) - 1.5 * unit - chip / 2,
+    yRead: yRead(chip),
+    yWritten: yWritten(chip),
     tallest: BAR_SHARE * height - 1.8 * unit,
   };
 }

@@ -144,10 +144,11 @@ function Words({ shown, layout }: Part) {
         const [x, isNew] = [layout.written[i]!, isMoved(column)];
         const { before, after, index } = column;
         const isLooking = shown.chosen.kind === "decoder" && index === shown.look.query;
+        const hasRead = (shown.under?.[i] ?? null) !== null; // above it
         const stemEnd = isNew ? struck - 0.8 * font : bottom - 6;
         return (
           <g key={`${i} ${before} ${after}`}>
-            {!isCross(shown) && (
+            {hasRead && (
               <path class="vt-rule" d={`M${x} ${Math.min(stemEnd, yRead + chip / 2 + 6)}V${stemEnd}`} />
             )}
             {isNew && before !== null && (

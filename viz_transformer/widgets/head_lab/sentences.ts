@@ -8,8 +8,7 @@ import { type Effect, lossOf, rankCorrelation } from "./effects.ts";
 import { type Column, isMoved, runsOf } from "./flip.ts";
 import type { Kind } from "./replies.ts";
 
-const MOST_RUNS = 2; // of changed words in the headline; more are counted
-const MOST_WORDS = 6; // in one of them
+const MOST_WORDS = 6; // that went and came, in the headline; more are counted
 const NEGLIGIBLE = 0.001; // nats per token
 const SHARPEST = 4; // heads whose effects are added
 
@@ -52,7 +51,7 @@ export function flipInWords(factors: readonly Factor[], columns: readonly Column
   const change = changeInWords(factors).replace(/^w/, "W");
   const runs = runsOf(columns);
   if (!runs.length) return [`${change}, every word stays`];
-  if (runs.length > MOST_RUNS || runs.some((run) => run.some((words) => words.length > MOST_WORDS)))
+  if (runs.flat(2).length > MOST_WORDS)
     return [`${change}, ${columns.filter(isMoved).length} of ${columns.length} words differ`];
   const told = runs.map(([went, came]): Piece[] => {
     const was: Piece = { role: "was", word: runningText(went) };
@@ -68,7 +67,7 @@ export function effectInWords(effect: Effect | undefined, count: number): string
   const by = formatNumber(Math.abs(effect.lossChange), 3);
   const signed = effect.lossChange > 0 ? `adds ${by} to the loss` : `takes ${by} off the loss`;
   const place = effect.rank === 1 ? `the most of ${count} heads` : `rank ${effect.rank} of ${count} heads`;
-  return `Switched off alone, it ${Number(by) ? signed : "leaves the loss as it is"}: ${place}.`;
+  return `Switched off alone, it ${Number(by) ? `${signed}: ${place}` : "leaves the loss as it is"}.`;
 }
 
 /** How far the changes moved the words' log-probabilities. */
