@@ -93,7 +93,14 @@ test("what a change costs is told by the loss and the word that it moved most", 
     "Loss 0.200 → 0.733; most: “<b>” 0.200 → 2.000.",
   );
   assert.match(sentences.lossInWords(before, before, words), /^No word's loss changes by 0\.001/);
-  const effect = { ...GENDER, lossChange: 0.1041, rank: 1, confidence: 0.4, confidenceRank: 17 };
+  const effect = {
+    ...GENDER,
+    lossChange: 0.1041,
+    rank: 1,
+    confidence: 0.4,
+    confidenceRank: 17,
+    logProbs: new Float64Array(),
+  };
   assertTable(
     (lossChange, rank) => sentences.effectInWords({ ...effect, lossChange, rank }, 24),
     [
@@ -114,7 +121,8 @@ test("what a change costs is told by the loss and the word that it moved most", 
   assert.equal(sentences.codeOf([OFF]), 'vt.Interventions(heads=[vt.HeadChange("encoder", 1, 3, factor=0)])');
 });
 
-const LOOKS = { kind: "encoder", queries: ["a", "b", "<eos>"], keys: ["a", "b", "<eos>"] };
+const ENTRY = { shape: [1, 1, 3, 3], reads: [], dtype: "float32", weights: new DataView(new ArrayBuffer(0)) };
+const LOOKS = { ...ENTRY, kind: "encoder", queries: ["a", "b", "<eos>"], keys: ["a", "b", "<eos>"] };
 
 test("a head is told by its strongest look from word to another word, or by the pinned one", () => {
   const weights = Float32Array.from([0.9, 0.05, 0.05, 0.7, 0.2, 0.1, 0, 0, 1]);
@@ -148,6 +156,8 @@ test("rows of words fill the room, stand below each other where they belong, and
   const down = pathOf(apart, 1, 0, true);
   assert.ok(down.y > apart.yRead && down.y < apart.yWritten);
   const inserted = columnsOf(answer(["a", "b"]), answer(["a", "x", "b"]), -1);
+  const across = layOut({ ...words, columns: inserted, isCross: true }, room);
+  assert.match(pathOf(across, 1, 0, true).d, new RegExp(` ${across.written[2]} [\\d.]+$`)); // not of what came between
   const under = inserted.map(({ index }) => index);
   const below = layOut({ ...words, read: ["<sos>", "a", "b", "more"], columns: inserted, under }, room);
   assert.deepEqual(

@@ -14,6 +14,8 @@ const [ARC_SHARE, BAR_SHARE] = [0.3, 0.3]; // of the height
 /** Middles of the words that are read and of the columns of written ones, whose widths are `slots`. */
 export type Layout = Record<"read" | "written" | "slots", number[]> &
   Record<"unit" | "font" | "padding" | "chip" | "width" | "height" | "yRead" | "yWritten", number> & {
+    /** The column of a word of the unchanged answer. */
+    columnOf: (index: number) => number;
     /** Where bars stand, and how high the highest is. */
     floor: number;
     tallest: number;
@@ -62,6 +64,7 @@ export function layOut(words: Words, room: Room): Layout {
     read: words.read.map((_, i) => first!.middles[second ? i : slot(i)]!),
     written: (second ?? first!).middles,
     slots: (second ?? first!).widths,
+    columnOf: (index) => words.columns.findIndex((column) => column.index === index),
     yRead: yRead(chip),
     yWritten: yWritten(chip),
     tallest: BAR_SHARE * height - 1.8 * unit,
@@ -101,10 +104,10 @@ function spread(widths: readonly number[], width: number) {
 
 /** The path of an arc over the words, or of a line down to a written one, and the point halfway. */
 export function pathOf(layout: Layout, query: number, key: number, isCross: boolean) {
-  const { read, written, yRead, yWritten, chip } = layout;
+  const { read, written, yRead, yWritten, chip, columnOf } = layout;
   const from = read[key]!;
   if (isCross) {
-    const [to, top, bottom] = [written[query]!, yRead + chip / 2, yWritten - chip / 2];
+    const [to, top, bottom] = [written[columnOf(query)]!, yRead + chip / 2, yWritten - chip / 2];
     const middle = (top + bottom) / 2;
     return curve(from, top, from, middle, to, middle, to, bottom);
   }

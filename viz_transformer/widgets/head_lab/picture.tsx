@@ -151,24 +151,24 @@ function Words({ shown, layout }: Part) {
             {hasRead && (
               <path class="vt-rule" d={`M${x} ${Math.min(stemEnd, yRead + chip / 2 + 6)}V${stemEnd}`} />
             )}
-            {isNew && before !== null && (
-              <text class="vt-went" x={x} y={struck} font-size={font}>
-                {shownWord(before)}
-              </text>
-            )}
-            {isNew && after !== null && (
-              <path class="vt-into" d={`M${x} ${bottom - 1.2 * unit}V${bottom - 5}m-5 -6l5 6l5 -6`} />
-            )}
-            {after !== null && (
-              <Pin shown={shown} query={isCross(shown) ? index : null} word={before ?? ""}>
+            <Pin shown={shown} query={isCross(shown) ? index : null} word={before ?? ""}>
+              {isNew && before !== null && (
+                <text class="vt-went" x={x} y={struck} font-size={font}>
+                  {shownWord(before)}
+                </text>
+              )}
+              {isNew && after !== null && (
+                <path class="vt-into" d={`M${x} ${bottom - 1.2 * unit}V${bottom - 5}m-5 -6l5 6l5 -6`} />
+              )}
+              {after !== null && (
                 <Chip
                   {...{ shown, layout, x, isLooking }}
                   text={after}
                   y={yWritten}
                   tone={isNew ? "vt-came" : "vt-of-query"}
                 />
-              </Pin>
-            )}
+              )}
+            </Pin>
           </g>
         );
       })}

@@ -37,7 +37,7 @@ export function createReplies(
   const alone = new Map<string, Alone[]>();
   const failures = new Map<string, string>();
 
-  /** A kernel is asked for a layer at a time, so that it answers other questions meanwhile; all else knows all. */
+  /** A kernel ranks a layer at a time, so that it answers other questions meanwhile; all else knows all. */
   function rankingOf(sentence: string): Request[] {
     const parts = ((byLayers() && base?.kinds) || []).flatMap(({ kind, shape }) =>
       Array.from({ length: shape[0]! }, (_, layer) => ({ sentence, each: 0, kind, layer })),
