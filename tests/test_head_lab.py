@@ -21,6 +21,7 @@ from viz_transformer.labs import interventions_of
 from viz_transformer.labs.huggingface_text import HuggingFaceText
 from viz_transformer.model import HeadChange, Interventions, Transformer
 from viz_transformer.plots import plot_head_effects, plot_log_probs
+from viz_transformer.widgets.base.requests import check_request
 from viz_transformer.widgets.head_lab.view import HeadLab
 
 SENTENCE = "the teacher lost his book"
@@ -104,6 +105,20 @@ def test_one_head_of_many_equals_the_head_requested_by_itself(lab: HeadLab) -> N
     assert sizes == sorted(sizes, reverse=True)
 
 
+def test_a_layer_can_be_ranked_by_itself(lab: HeadLab) -> None:
+    question = {"sentence": SENTENCE, "each": 0.0}
+    whole = {each["kind"]: each for each in lab.answer(question)["each"]}
+    for kind, layer in (("encoder", 0), ("cross", 1)):
+        ranked = {**question, "kind": kind, "layer": layer}
+        check_request(ranked, lab.requests())
+        (part,) = lab.answer(ranked)["each"]
+        n_layers, *rest = whole[kind]["shape"]
+        size = len(whole[kind]["log_probs"]) // n_layers
+        assert (part["kind"], part["shape"]) == (kind, [1, *rest])
+        assert part["log_probs"] == whole[kind]["log_probs"][layer * size : (layer + 1) * size]
+    assert_refused([(lambda: lab.answer({**question, "kind": "cross", "layer": 2}), "layer=2")])
+
+
 def test_page_and_python_compute_the_same_from_a_reply(made: HeadLab) -> None:
     cases = [
         (made, [SENTENCE, "the cat sleeps"]),
@@ -112,8 +127,8 @@ def test_page_and_python_compute_the_same_from_a_reply(made: HeadLab) -> None:
     ]
     told = iter(
         answers_in_node(
-            {"effectsInWords, headEffects": "widgets/head_lab/head_effects.js"},
-            "(replies) => replies.map(headEffects).map((each) => [each, effectsInWords(each)])",
+            {"headEffects": "widgets/head_lab/effects.ts"},
+            "(replies) => replies.map((each) => headEffects(each.log_probs, each.kinds, each.each))",
             [view.answer({"sentence": text, "each": 0.0}) for view, texts in cases for text in texts],
         )
     )
@@ -121,9 +136,7 @@ def test_page_and_python_compute_the_same_from_a_reply(made: HeadLab) -> None:
         for text in texts:
             view.sentence = text
             ours = view.effects()
-            heads, words = next(told)
-            assert words == vt.analysis.effects_in_words(ours)
-            for theirs, effect in zip(heads, ours, strict=True):
+            for theirs, effect in zip(next(told), ours, strict=True):
                 place = [theirs[name] for name in ("kind", "layer", "head", "rank", "confidenceRank")]
                 assert place == [effect.kind, effect.layer, effect.head, effect.rank, effect.confidence_rank]
                 assert theirs["lossChange"] == pytest.approx(effect.loss_change, abs=1e-12)
@@ -279,11 +292,11 @@ def test_a_page_carries_what_the_kernel_replies(name: str) -> None:
     replies = [lab.answer(question) for question in questions]
     assert carried[:2] == replies[:2]
     tell = (
-        "([base, ...carried]) => carried.map((each) => each.moved ? withAllWeights(each, base) : each)"
-        ".map(({ kinds, ...words }) => ({ ...words, weights: kinds.map((kind) => [...weightsOf(kind)]) }))"
+        "([base, ...carried]) => carried.map(({ moved, kinds, ...words }) => ({ ...words,"
+        " weights: (moved ? withMoved(moved, base.kinds) : kinds).map((kind) => [...weightsIn(kind)]) }))"
     )
-    script = "widgets/head_lab/moved_weights.js"
-    read = answers_in_node({"withAllWeights": script, "weightsOf": script}, tell, [replies[1], *carried[2:]])
+    scripts = {"withMoved": "widgets/head_lab/replies.ts", "weightsIn": "widgets/base/js/weights.js"}
+    read = answers_in_node(scripts, tell, [replies[1], *carried[2:]])
     assert len(read) == len(replies) - 2
     for found, expected in zip(read, replies[2:], strict=True):
         assert (found["translation"], found["output"]) == (expected["translation"], expected["output"])

@@ -1,21 +1,26 @@
-// The head lab's own decisions, without a browser. tests/test_head_lab.py holds the effect of each head,
-// its confidence and the words about them to Python's.
+// The head lab's own decisions, without a browser. tests/test_head_lab.py holds the effect of each head and its
+// confidence to Python's.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { NO_ANSWER } from "../../viz_transformer/widgets/base/js/kernel.js";
-import { headConfidence, rankCorrelation } from "../../viz_transformer/widgets/head_lab/confidence.js";
-import * as changes from "../../viz_transformer/widgets/head_lab/head_changes.js";
-import { effectsInWords } from "../../viz_transformer/widgets/head_lab/head_effects.js";
-import { headState } from "../../viz_transformer/widgets/head_lab/head_switches.js";
-import { cellInWords, headOf } from "../../viz_transformer/widgets/head_lab/head_weights.js";
-import { Replies } from "../../viz_transformer/widgets/head_lab/replies.js";
-import { barShare, leastOf } from "../../viz_transformer/widgets/head_lab/tables.js";
-import { assertNear, assertTable, halves, withoutMarks } from "./helpers.mjs";
+import * as changes from "../../viz_transformer/widgets/head_lab/changes.ts";
+import {
+  headConfidence,
+  headEffects,
+  rankCorrelation,
+} from "../../viz_transformer/widgets/head_lab/effects.ts";
+import { columnsOf, runsOf } from "../../viz_transformer/widgets/head_lab/flip.ts";
+import { layOut, pathOf } from "../../viz_transformer/widgets/head_lab/layout.ts";
+import { createReplies } from "../../viz_transformer/widgets/head_lab/replies.ts";
+import * as sentences from "../../viz_transformer/widgets/head_lab/sentences.ts";
+import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
+import { assertNear, assertTable, withoutMarks } from "./helpers.mjs";
 
 const GENDER = { kind: "encoder", layer: 1, head: 3 };
 const OFF = { ...GENDER, factor: 0 };
+const told = (pieces) => withoutMarks(plainText(pieces));
 
 test("a factor is set, changed and taken away, in Python's order, and the old list stays", () => {
   const none = [];
@@ -30,62 +35,140 @@ test("a factor is set, changed and taken away, in Python's order, and the old li
   assert.deepEqual(changes.withFactor(one, GENDER, 1), []);
   // What only rides along with a place is no part of a factor.
   assert.deepEqual(changes.withFactor([], /** @type {any} */ ({ ...GENDER, rank: 1 }), 0), one);
-});
-
-test("changes are told in words, the first three of them", () => {
-  const five = Array.from({ length: 5 }, (_, head) => ({ ...OFF, head }));
-  assertTable(changes.changesInWords, [
-    [[], "Every head is as it was trained."],
-    [[OFF], "Encoder layer 1 head 3 is off."],
-    [[{ ...GENDER, factor: -0.5 }], /head 3 says −0\.5 times as much\.$/],
-    [five, /head 2 is off, and 2 more\.$/],
-  ]);
-  const states = [0, 1, 1.5].map((factor) =>
-    headState(GENDER, factor).replace("encoder layer 1 head 3, ", ""),
-  );
+  const states = [0, 1, 1.5].map((factor) => changes.headState(GENDER, factor).split(", ")[1]);
   assert.equal(states.join(), "off,factor 1,factor 1.5");
 });
 
-test("the effect is the loss and the word that changed most", () => {
-  const before = { log_probs: [-0.1, -0.2, -0.3], output: ["la", "<b>", "<eos>"] };
-  const after = { ...before, log_probs: [-0.1, -2, -0.1] };
-  assert.equal(
-    withoutMarks(changes.effectInWords(before, after)),
-    "Loss 0.200 → 0.733 nats per token. Most changed: “<b>”, log-probability −0.200 → −2.000.",
-  );
-  const same = changes.effectInWords(before, { ...before });
-  assert.match(same, /no word's log-probability changes by 0\.001/);
-  assert.match(changes.effectInWords(before, before), /^Loss 0\.200 nats per token\. Click a head/);
+const answer = (translation, output = [...translation, "<eos>"]) => ({ translation, output });
+const flip = (before, after, gap = -1) =>
+  columnsOf(before, answer(after), gap).map((each) => `${each.before}>${each.after}>${each.index}`);
+
+test("words that differ stand in each other's place, and keep their log-probabilities", () => {
+  const before = answer(["el", "profesor", "perdió"]);
+  assert.deepEqual(flip(before, ["la", "maestra", "perdió"]), [
+    "el>la>0",
+    "profesor>maestra>1",
+    "perdió>perdió>2",
+    "<eos>><eos>>3",
+  ]);
+  assert.deepEqual(flip(answer(["a", "b"]), ["a", "x", "b"]), [
+    "a>a>0",
+    "null>x>null",
+    "b>b>1",
+    "<eos>><eos>>2",
+  ]);
+  assert.deepEqual(flip(answer(["a", "b"]), []), ["a>null>0", "b>null>1", "<eos>><eos>>2"]);
+  // Judged from the second word on, as of some models that continue a text, with a mark at the end and without.
+  assert.deepEqual(flip(answer(["a", "b"], ["b", "<eos>"]), ["a", "c"]), ["b>c>0", "<eos>><eos>>1"]);
+  assert.deepEqual(flip(answer(["a", "b"], ["b"]), ["a", "b"]), ["b>b>0"]);
+  assert.deepEqual(flip(answer(["la", "vaca"], ["vaca"]), ["la", "gata"], 1), ["la>la>null", "vaca>gata>0"]);
 });
 
-test("bars are a share of the least log-probability, which is at least a nat away", () => {
-  assert.equal(leastOf([-0.1], [-0.3]), -1);
-  assert.equal(leastOf([-0.1, -4], [-2, -1]), -4);
-  assert.deepEqual(
-    [0, -1, -4, -9].map((value) => barShare(value, -4)),
-    [0, 0.25, 1, 1],
-  );
-});
-
-test("a head's weights are told in words, and what moved with both numbers", () => {
-  const entry = { kind: "cross", queries: ["el", "gato"], keys: ["the", "cat"], shape: [1, 1, 2, 2] };
-  const head = (...weights) => {
-    const reply = { kinds: [{ ...entry, dtype: "float16", weights: halves(weights) }] };
-    return headOf(reply, { kind: "cross", layer: 0, head: 0 });
+test("the headline tells the change, and each run of words that it moved", () => {
+  const say = (factors, ...words) => {
+    const [before, after] = words.map((each) => each.split(" ").filter(Boolean));
+    return told(sentences.flipInWords(factors, columnsOf(answer(before), answer(after), -1)));
   };
-  const [first, second] = [head(0.5, 0.5, 0.25, 0.75), head(0.5, 0.5, 1, 0)];
-  const moved = (after) => withoutMarks(changes.movedInWords(first.values, after.values, first));
-  assert.match(moved(second), /from “gato” to “the”: 0\.25 → 1\.00/);
-  assert.match(moved(first), /no weight changes by 0\.01/);
+  const half = { ...GENDER, factor: -0.5 };
+  const cases = [
+    [[OFF], "el gato", "la gata", "Without encoder head 1·3, el gato turns into la gata"],
+    [[OFF], "el gato", "el gato", "Without encoder head 1·3, every word stays"],
+    [[half], "el gato", "gato", "With −0.5 times encoder head 1·3, el goes"],
+    [[OFF, { ...OFF, head: 2 }], "a", "a b", "Without 2 heads, b comes in"],
+    [[OFF, half], "a b c", "x b z", "With 2 heads changed, a turns into x and c turns into z"],
+    [[OFF], "a b c d e f g", "x b y d z f o", "Without encoder head 1·3, 4 of 8 words differ"],
+  ];
+  for (const [factors, before, after, expected] of cases) assert.equal(say(factors, before, after), expected);
+  assert.deepEqual(runsOf([]), []);
+});
+
+test("what a change costs is told by the loss and the word that it moved most", () => {
+  const [before, after] = [
+    [-0.1, -0.2, -0.3],
+    [-0.1, -2, -0.1],
+  ];
+  const words = ["la", "<b>", "<eos>"];
+  assert.equal(
+    withoutMarks(sentences.lossInWords(before, after, words)),
+    "Loss 0.200 → 0.733; most: “<b>” 0.200 → 2.000.",
+  );
+  assert.match(sentences.lossInWords(before, before, words), /^No word's loss changes by 0\.001/);
+  const effect = {
+    ...GENDER,
+    lossChange: 0.1041,
+    rank: 1,
+    confidence: 0.4,
+    confidenceRank: 17,
+    logProbs: new Float64Array(),
+  };
   assertTable(
-    (cell, pinned, isChanged) => cellInWords(first, second, cell, pinned, isChanged),
+    (lossChange, rank) => sentences.effectInWords({ ...effect, lossChange, rank }, 24),
     [
-      [{ row: 1, col: 0 }, null, true, "gato to the: 0.25, rank 2 of 2; with your changes 1.00"],
-      [null, 1, false, "gato to cat: 0.75, rank 1 of 2"], // the pinned row's strongest
-      [null, null, false, ""],
-      [null, 7, false, ""], // a row of a longer sentence
+      [0.1041, 1, "Switched off alone, it adds 0.104 to the loss: the most of 24 heads."],
+      [-0.0021, 4, "Switched off alone, it takes 0.002 off the loss: rank 4 of 24 heads."],
+      [-0.0001, 9, "Switched off alone, it leaves the loss as it is."],
     ],
   );
+  const four = [0.5, -0.0004, 0, 0.002].map((lossChange, i) => ({
+    ...effect,
+    lossChange,
+    confidence: i / 4,
+  }));
+  assert.match(sentences.effectsInWords(four), /^2 of 4 heads change.*Rank correlation.*: −0\.40\.$/);
+  const untold = four.map((each) => ({ ...each, confidence: null }));
+  assert.equal(sentences.effectsInWords(untold), "2 of 4 heads change the loss by less than 0.001.");
+  assert.match(sentences.pointInWords(effect, 24), /loss \+0\.104, rank 1 of 24, sharpness 0\.40, rank 17$/);
+  assert.equal(sentences.codeOf([OFF]), 'vt.Interventions(heads=[vt.HeadChange("encoder", 1, 3, factor=0)])');
+});
+
+const ENTRY = { shape: [1, 1, 3, 3], reads: [], dtype: "float32", weights: new DataView(new ArrayBuffer(0)) };
+const LOOKS = { ...ENTRY, kind: "encoder", queries: ["a", "b", "<eos>"], keys: ["a", "b", "<eos>"] };
+
+test("a head is told by its strongest look from word to another word, or by the pinned one", () => {
+  const weights = Float32Array.from([0.9, 0.05, 0.05, 0.7, 0.2, 0.1, 0, 0, 1]);
+  const look = (entry, pinned) => {
+    const found = sentences.lookOf(weights, entry, pinned);
+    return told(sentences.lookInWords({ ...GENDER, kind: entry.kind }, entry, found));
+  };
+  assert.equal(look(LOOKS, null), "Reading b, encoder head 1·3 looks at a: 70%");
+  assert.equal(look(LOOKS, 2), "Reading <eos>, encoder head 1·3 looks at <eos>: 100%");
+  assert.equal(look({ ...LOOKS, kind: "cross" }, null), "Writing a, cross head 1·3 looks at a: 90%");
+  const marks = { ...LOOKS, queries: ["<sos>"], keys: ["<sos>"] };
+  assert.equal(sentences.lookOf(Float32Array.of(1), marks, null).weight, 1); // no word at all
+  const moved = Float32Array.from(weights, (weight, i) => (i === 3 ? 0.25 : weight));
+  const say = (after) => withoutMarks(sentences.movedInWords(weights, after, LOOKS));
+  assert.match(say(moved), /from “b” to “a”: 0\.70 → 0\.25/);
+  assert.match(say(weights), /no weight changes by 0\.01/);
+});
+
+test("rows of words fill the room, stand below each other where they belong, and are wider where they must", () => {
+  const room = { width: 600, height: 400, unit: 16, measure: (text, size) => 0.5 * size * text.length };
+  const columns = columnsOf(answer(["el", "gato"]), answer(["la", "gata"]), -1);
+  const words = { read: ["the", "cat", "<eos>"], columns, under: null, isCross: false };
+  const apart = layOut(words, room);
+  assert.equal(apart.width, 600);
+  assert.equal(
+    apart.slots.reduce((sum, each) => sum + each, 0),
+    600,
+  );
+  assert.ok(apart.yRead < apart.yWritten && apart.yWritten < apart.floor - apart.tallest);
+  assert.ok(pathOf(apart, 0, 2, false).y < apart.yRead - apart.chip / 2); // over the words
+  const down = pathOf(apart, 1, 0, true);
+  assert.ok(down.y > apart.yRead && down.y < apart.yWritten);
+  const inserted = columnsOf(answer(["a", "b"]), answer(["a", "x", "b"]), -1);
+  const across = layOut({ ...words, columns: inserted, isCross: true }, room);
+  assert.match(pathOf(across, 1, 0, true).d, new RegExp(` ${across.written[2]} [\\d.]+$`)); // not of what came between
+  const under = inserted.map(({ index }) => index);
+  const below = layOut({ ...words, read: ["<sos>", "a", "b", "more"], columns: inserted, under }, room);
+  assert.deepEqual(
+    below.read.slice(0, 3),
+    [0, 2, 3].map((i) => below.written[i]),
+  );
+  assert.ok(below.read[3] > below.written[3]);
+  const narrow = layOut({ ...words, read: Array(60).fill("word") }, room);
+  const low = layOut(words, { ...room, height: 300 });
+  assert.ok(low.yWritten - low.yRead > low.chip + low.font); // a word that is struck through stands between
+  assert.ok(narrow.width > 600 && narrow.font === 0.85 * 16);
 });
 
 test("confidence is the mean of the largest weights where there is a choice", () => {
@@ -111,14 +194,16 @@ test("confidence is the mean of the largest weights where there is a choice", ()
   assertNear(rankCorrelation([1, 1, 2], [1, 2, 3]), Math.sqrt(3) / 2, 1e-12); // ties share a rank
 });
 
-test("heads whose confidence cannot be told are ranked by their effect alone", () => {
-  const place = { kind: "encoder", layer: 0, confidence: null, confidenceRank: 1 };
-  const effects = [0.5, 0].map((lossChange, i) => ({ ...place, head: i, lossChange, rank: i + 1 }));
-  assert.match(
-    effectsInWords(effects),
-    /^The head that matters most, encoder layer 0 head 0, changes[^.]*0\.500/,
-  );
-});
+const bytes = (array) => new DataView(array.buffer);
+const KIND = {
+  kind: "encoder",
+  queries: ["a"],
+  reads: ["a"],
+  keys: ["a"],
+  shape: [2, 1, 1, 1],
+  dtype: "float32",
+};
+const WHOLE = { log_probs: [-1], kinds: [{ ...KIND, weights: bytes(Float32Array.of(1, 1)) }] };
 
 test("an engine in the page gives all replies in the frame that asks", () => {
   const asked = [];
@@ -127,30 +212,56 @@ test("an engine in the page gives all replies in the frame that asks", () => {
     keep("each" in request ? { error: new Error("no room") } : { reply: { translation: ["gato"] } });
     return true;
   };
-  const replies = new Replies({ settle }, assert.fail);
-  const factors = [{ kind: "encoder", layer: 0, head: 0, factor: 0 }];
-  for (let frame = 0; frame < 2; frame++) replies.fetchMissing({ sentence: "the cat", factors });
-  assert.deepEqual(asked, ["changes", "each", "changes"]); // once each, though one failed
-  assert.equal(replies.failure, "no room");
-  assert.deepEqual(replies.after({ factors }).request.changes, factors);
+  const replies = createReplies({ settle }, assert.fail, () => false);
+  for (let frame = 0; frame < 2; frame++) replies.want({ sentence: "the cat", factors: [OFF] });
+  assert.deepEqual(asked, ["changes", "changes", "each"]); // once each, though one failed
+  const found = replies.want({ sentence: "the cat", factors: [OFF] });
+  assert.equal(found.failure, "no room");
+  assert.deepEqual(found.after.request.changes, [OFF]);
 });
 
-test("a first reply that takes long is waited for, asked for once, and shown when it comes", () => {
-  const [sent, state] = [[], { sentence: "the cat", factors: [] }];
+test("a kernel ranks a layer at a time, and what is asked meanwhile comes first", () => {
+  const sent = [];
+  let news = 0;
   const settle = (request, keep, onLate, onSlow) => {
     sent.push({ request, keep, onLate, onSlow });
     return false;
   };
-  let changed = 0;
-  const replies = new Replies({ settle }, () => changed++);
-  replies.fetchMissing(state);
+  const replies = createReplies(
+    { settle },
+    () => news++,
+    () => true,
+  );
+  const state = { sentence: "the cat", factors: [] };
+  replies.want(state);
   sent[0].onSlow();
-  assert.equal(replies.failure, NO_ANSWER);
-  replies.fetchMissing(state);
-  assert.equal(sent.length, 1);
-  sent[0].keep({ reply: { translation: ["gato"] } });
-  sent[0].onLate();
-  assert.deepEqual([replies.base.translation, replies.failure, changed], [["gato"], undefined, 2]);
-  replies.fetchMissing(state);
-  assert.deepEqual(sent[1].request, { sentence: "the cat", each: 0 });
+  assert.equal(replies.want(state).failure, NO_ANSWER);
+  assert.equal(sent.length, 1); // waited for, and asked for once
+  sent[0].keep({ reply: WHOLE });
+  replies.want(state);
+  assert.deepEqual(sent[1].request, { sentence: "the cat", each: 0, kind: "encoder", layer: 0 });
+  sent[1].onSlow();
+  assert.equal(replies.want(state).failure, ""); // a ranking says how far it is
+  replies.want({ ...state, factors: [OFF] });
+  assert.deepEqual(sent[2].request.changes, [OFF]);
+  sent[2].keep({ reply: WHOLE });
+  const layers = [0, 1];
+  for (const layer of layers) {
+    const { done, of, isCurrent } = replies.want({ ...state, factors: [OFF] });
+    assert.deepEqual([done, of, isCurrent], [layer, 2, false]);
+    assert.equal(sent.at(-1).request.layer, layer);
+    const log_probs = bytes(Float64Array.of(-1.5 - layer));
+    sent.at(-1).keep({ reply: { each: [{ kind: "encoder", shape: [1, 1, 1], log_probs }] } });
+  }
+  const { base, each, done, isCurrent } = replies.want({ ...state, factors: [OFF] });
+  assert.deepEqual([done, isCurrent, news], [2, true, 2]);
+  const effects = headEffects(base.log_probs, base.kinds, each);
+  assert.deepEqual(
+    effects.map(({ layer, lossChange, rank }) => [layer, lossChange, rank]),
+    [
+      [1, 1.5, 1],
+      [0, 0.5, 2],
+    ],
+  );
+  assert.equal(replies.want({ ...state, sentence: "a dog" }).done, 0);
 });

@@ -204,7 +204,8 @@ class Tab:
 
     def texts(self, selector: str) -> list[str]:
         """Return the text of every element that a selector finds, as it is shown."""
-        find = "(selector) => [...document.querySelectorAll(selector)].map((found) => found.innerText.trim())"
+        text = "(found) => (found.innerText ?? found.textContent).trim()"  # a picture's has no inner text
+        find = f"(selector) => [...document.querySelectorAll(selector)].map({text})"
         return self.evaluate(find, selector)
 
     def wait_for_text(self, selector: str, text: str) -> None:

@@ -62,16 +62,15 @@ def ask_head_lab(lab: Locator, translator: Translator) -> None:
     """Switch off a head while another sentence is translated."""
     type_text(lab, SENTENCE)
     target = translator.translate(SENTENCE).tokens
-    expect(lab.locator(".vt-translation").first).to_have_text(" ".join(target))
+    words = lab.locator(".vt-word:is(.vt-of-query, .vt-came)")
+    expect(words).to_have_text([*target, "<eos>"])
     lab.get_by_role("button", name=re.compile("^encoder layer 1 head 1, ")).click()
     drawn(lab)
     off = vt.Interventions(heads=[vt.HeadChange("encoder", 1, 1, factor=0)])
-    after = translator.log_probs(SENTENCE, target, off)
-    expect(lab.locator(".vt-word-table tbody tr")).to_have_count(len(after))
-    assert _numbers(lab.locator(".vt-word-table tbody td:nth-child(4)")) == pytest.approx(after, abs=0.00051)
-    expect(lab.locator(".vt-translation").last).to_have_text(
-        translator.translate(SENTENCE, interventions=off).text
-    )
+    told = [each.get_attribute("aria-label") or "" for each in lab.locator(".vt-losses [role=img]").all()]
+    after = -translator.log_probs(SENTENCE, target, off)
+    assert [_number(each.rsplit("now ", 1)[1]) for each in told] == pytest.approx(after, abs=0.00051)
+    expect(words).to_have_text([*translator.translate(SENTENCE, interventions=off).tokens, "<eos>"])
 
 
 def ask_beam_stepper(lab: Locator, translator: Translator) -> None:

@@ -26,6 +26,12 @@ def _explorer(text: str = SENTENCE, **traits: Any) -> View:
     return explore(load_translator().trace(text), **traits)
 
 
+def _head_off() -> View:
+    lab = labs.head_lab(load_translator(), "the teacher lost his book")
+    lab.factors = [{"kind": "encoder", "layer": 1, "head": 1, "factor": 0}]
+    return lab
+
+
 #: Two layers of four heads, in each picture of the explorer, and the other views.
 STAGED: dict[str, Callable[[], View]] = {
     "sentence": lambda: _explorer(linked=False, picture="sentence"),
@@ -39,6 +45,7 @@ STAGED: dict[str, Callable[[], View]] = {
     "architecture": lambda: labs.architecture(load_translator(), SENTENCE),
     "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
     "beam stepper": lambda: labs.beam_stepper(load_translator()),
+    "head lab": _head_off,
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "scaling lab": lambda: scaling_lab({d: drawn_scores(d, n_queries=200).numpy() for d in (4, 16, 64, 256)}),
     "schedule lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5, 10], [0, 1], level=("ln 35", 3.56)),

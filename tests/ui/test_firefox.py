@@ -122,9 +122,10 @@ def test_switching_a_head_off_in_the_page_changes_it_in_python(
     wait_until_drawn(tab, lab)
     off = Interventions(heads=[HeadChange(kind="encoder", layer=1, head=1, factor=0)])
     after = translator.log_probs(SENTENCE, translator.translate(SENTENCE).tokens, off)
-    shown = [text.replace("−", "-") for text in tab.texts(f"{lab} .vt-word-table tbody td:nth-child(4)")]
-    np.testing.assert_allclose([float(text) for text in shown], after, atol=0.00051)
-    assert tab.texts(f"{lab} .vt-translation")[-1] == translator.translate(SENTENCE, interventions=off).text
+    shown = [text.rsplit("now ", 1)[1] for text in tab.texts(f"{lab} .vt-losses [role=img] > title")]
+    np.testing.assert_allclose([float(text) for text in shown], -after, atol=0.00051)
+    words = tab.texts(f"{lab} .vt-word:is(.vt-of-query, .vt-came)")
+    assert words == [*translator.translate(SENTENCE, interventions=off).tokens, "<eos>"]
 
 
 @pytest.mark.weekly

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import ForwardTrace, attention_of
 from viz_transformer.vocabulary import MASK
+from viz_transformer.widgets.base.traits import check_index
 from viz_transformer.widgets.head_lab.view import HeadLab
 
 #: A gender decided elsewhere: *his* makes the teacher *el profesor*; *vaca* decides the end of *cansada*.
@@ -108,16 +109,19 @@ def ablate(model: TextModel | HuggingFaceText, request: dict[str, Any]) -> dict[
     target = model.answer(sentence)
     if "each" in request:
         trace, log_probs = model.judge(sentence, target)
+        shapes = {kind: attention_of(trace, kind).shape[:2] for kind in trace.kinds}
+        first = 0
+        if "layer" in request:
+            kind, first = request["kind"], request["layer"]
+            check_index("layer", first, shapes[kind][0], owner=f"the {kind} attention has")
+            shapes = {kind: (1, shapes[kind][1])}
         changes = [
-            HeadChange(kind, layer, head, request["each"])
-            for kind in trace.kinds
-            for layer, head in np.ndindex(attention_of(trace, kind).shape[:2])
+            HeadChange(kind, first + layer, head, request["each"])
+            for kind, shape in shapes.items()
+            for layer, head in np.ndindex(shape)
         ]
-        return {
-            "trace": trace,
-            "log_probs": log_probs,
-            "each": _by_kind(trace, _log_probs_apart(model, sentence, target, changes)),
-        }
+        found = _log_probs_apart(model, sentence, target, changes)
+        return {"trace": trace, "log_probs": log_probs, "each": _by_kind(shapes, found)}
     if "apart" in request:
         changes = [HeadChange(**change) for change in request["apart"]]
         # One at a time, when it is read: each holds the weights of all heads.
@@ -164,9 +168,8 @@ def _log_probs_apart(
     return np.array([model.judge(sentence, target, Interventions(heads=[change]))[1] for change in changes])
 
 
-def _by_kind(trace: ForwardTrace, log_probs: np.ndarray) -> dict[str, np.ndarray]:
+def _by_kind(shapes: Mapping[str, tuple[int, ...]], log_probs: np.ndarray) -> dict[str, np.ndarray]:
     """Return the rows of all heads as [layer, head, position] of each kind."""
-    shapes = {kind: attention_of(trace, kind).shape[:2] for kind in trace.kinds}
     ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
     parts = np.split(log_probs, ends[:-1])
     return {kind: part.reshape(*shape, -1) for (kind, shape), part in zip(shapes.items(), parts, strict=True)}

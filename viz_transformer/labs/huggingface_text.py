@@ -93,7 +93,7 @@ class HuggingFaceText:
         self.task = "translate" if model.config.is_encoder_decoder else "continue"
         self.max_new_tokens = max_new_tokens or most_written(model.config, _MOST_TOKENS[self.task])
         self._known: tuple[Any, tuple[str, ...]] = (None, ())
-        self._known_apart: tuple[Any, NDArray[np.float64]] = (None, np.empty(0))
+        self._known_apart: tuple[Any, dict[HeadChange, NDArray[np.float64]]] = (None, {})
 
     def answer(self, text: str, changes: Interventions | None = None) -> tuple[str, ...]:
         """Return the tokens that greedy search writes; of a language model, after those of the text.
@@ -181,16 +181,18 @@ class HuggingFaceText:
         self, text: str, answer: tuple[str, ...], changes: Sequence[HeadChange]
     ) -> NDArray[np.float64]:
         """Return the log-probabilities that `judge` gives under each of some changes, [change, position]."""
-        of = (text, answer, list(changes), self._versions)
+        of = (text, answer, self._versions)
         if self._known_apart[0] != of:
-            reading = self._reading(text, answer)
-            found = [
-                log_probs_of(logits, reading.written)
-                for rows in _batches(changes, len(reading.written))
-                for logits in self._forward_apart(reading, rows).logits.detach()
-            ]
-            self._known_apart = (of, np.array(found))
-        return self._known_apart[1]
+            self._known_apart = (of, {})
+        known = self._known_apart[1]
+        reading = self._reading(text, answer)
+        missing = [change for change in changes if change not in known]
+        for rows in _batches(missing, len(reading.written)):
+            logits = self._forward_apart(reading, rows).logits.detach()  # [change, position, vocab]
+            known |= {
+                change: log_probs_of(row, reading.written) for change, row in zip(rows, logits, strict=True)
+            }
+        return np.array([known[change] for change in changes])
 
     def _forward_apart(self, reading: _Reading, changes: Sequence[HeadChange], **options: Any) -> Any:
         given = {name: ids.expand(len(changes), -1) for name, ids in reading.given.items()}

@@ -77,11 +77,11 @@ def test_the_head_lab(show: Show) -> None:
     lab, root = show("heads")
     do(root, "root.querySelectorAll('.vt-head-button')[i % 10].click()")
     lab.wait_for_value("len(heads.factors), {each['factor'] for each in heads.factors}", (10, {0.0}))
-    expect(root.locator(".vt-head-button:has-text('off')")).to_have_count(10)
+    expect(root.locator(".vt-head-button[aria-pressed=true]")).to_have_count(10)
     changes = "interventions=vt.labs.interventions_of(heads)"
-    text = lab.value(f"translator.translate(heads.sentence, {changes}).text")
+    words = lab.value(f"list(translator.translate(heads.sentence, {changes}).tokens)")
     drawn(root)
-    expect(root.locator(".vt-translation").last).to_have_text(text)
+    expect(root.locator(".vt-word:is(.vt-of-query, .vt-came)")).to_have_text([*words, "<eos>"])
     lab.run("heads.factors = [dict(kind='cross', layer=1, head=2, factor=0.5)]")
     expect(root.get_by_role("button", name="cross layer 1 head 2, factor 0.5")).to_have_text("0.5")
 

@@ -5,7 +5,7 @@ import { shortened } from "./js/text.js";
 const LETTERS = 18; // of a word in a sentence
 
 /** Text, or a word in the colour of its role. */
-export type Piece = string | { role: "query" | "key"; word: string };
+export type Piece = string | { role: "query" | "key" | "you" | "was"; word: string };
 
 export const named = (role: "query" | "key", token = ""): Piece => ({
   role,

@@ -108,7 +108,7 @@ function BeamStepper({ frame }: { frame: Frame<Traits> }) {
     <SentenceField
       label={TASKS[traits.task].field}
       text={traits.sentence}
-      problem={refused && describeProblem(refused, [], now.result.request)}
+      problem={refused}
       onInput={store.forget}
       onRead={(text) => {
         const request = searchRequest(traits);

@@ -61,7 +61,7 @@ class HeadLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     sentence = traitlets.Unicode(help="the text that the model is given").tag(sync=True)
     task = traitlets.Enum(tuple(TASKS), "translate", help="what the model does with it").tag(
@@ -85,7 +85,8 @@ class HeadLab(View):
                 these tokens, by default those that a decoder writes. Given ``{"sentence", "each":
                 factor}``, it returns ``log_probs`` and ``trace`` of the unchanged model, and under
                 ``each``, for every kind, the log-probabilities with one head alone at that factor,
-                ``[layer, head, token]``. Given ``{"sentence", "apart": [change, …]}``, it returns
+                ``[layer, head, token]``; with ``"kind"`` and ``"layer"`` in the request, of that layer
+                alone. Given ``{"sentence", "apart": [change, …]}``, it returns
                 under ``apart`` an iterator over the first reply for each change alone.
             sentence: the first sentence.
             task: ``"translate"``, ``"continue"`` or ``"fill"``.
@@ -107,10 +108,13 @@ class HeadLab(View):
         reply = super().answer(request)
         if "each" not in request:
             return _words_payload(reply) | {"kinds": _payload(reply["trace"])}
+        each = {"each": [_each_payload(*each) for each in reply["each"].items()]}
+        if "layer" in request:  # the page has the rest
+            return each
         return {
             "log_probs": [float(value) for value in reply["log_probs"]],
             "kinds": _payload(reply["trace"]),
-            "each": [_each_payload(*each) for each in reply["each"].items()],
+            **each,
         }
 
     def replies(self, questions: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -142,6 +146,7 @@ class HeadLab(View):
         return (
             {"sentence": TEXT, "changes": listed(record(changed))},
             {"sentence": TEXT, "each": number(-2, 2)},
+            {"sentence": TEXT, "each": number(-2, 2), "kind": changed["kind"], "layer": whole()},
         )
 
     def questions(self) -> list[dict[str, Any]]:

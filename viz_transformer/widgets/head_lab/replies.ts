@@ -1,0 +1,139 @@
+// The newest replies of the model: unchanged, under the viewer's changes, and with one head at a time off.
+
+import { canonicalJson, type connectKernel, NO_ANSWER } from "../base/js/kernel.js";
+import { decodeWeights, weightsIn } from "../base/js/weights.js";
+import type { Factor, Head } from "./changes.ts";
+
+/** A kind's words, its weights, [layer, head, query, key], and what was read where the queries stand. */
+export type Kind = { kind: string; shape: number[]; dtype: string; weights: DataView } & Record<
+  "queries" | "reads" | "keys",
+  string[]
+>;
+
+/** What the model writes, and the log-probabilities of the words (`output`) that it writes unchanged. */
+export interface Reply {
+  log_probs: number[];
+  translation: string[];
+  output: string[];
+  kinds: Kind[];
+  request: Request;
+  asked: string;
+}
+
+/** Log-probabilities with one head at a time off, float64 [layer, head, word]; of one layer, if `layer` says so. */
+export type Alone = { kind: string; shape: number[]; log_probs: DataView; layer?: number };
+
+type Request = { sentence: string; changes?: Factor[]; each?: number; kind?: string; layer?: number };
+type State = { sentence: string; factors: Factor[] };
+
+/** `want(state)` tells what is here, and asks for what is missing; `onNews` is called when it comes, or does not. */
+export function createReplies(
+  kernel: Pick<ReturnType<typeof connectKernel>, "settle">,
+  onNews: () => void,
+  byLayers: () => boolean,
+) {
+  let [base, changed]: (Reply | null)[] = [null, null];
+  let [pending, slow, shown]: (string | null)[] = [null, null, null];
+  const alone = new Map<string, Alone[]>();
+  const failures = new Map<string, string>();
+
+  /** A kernel ranks a layer at a time, so that it answers other questions meanwhile; all else knows all. */
+  function rankingOf(sentence: string): Request[] {
+    const parts = ((byLayers() && base?.kinds) || []).flatMap(({ kind, shape }) =>
+      Array.from({ length: shape[0]! }, (_, layer) => ({ sentence, each: 0, kind, layer })),
+    );
+    return parts.length ? parts : [{ sentence, each: 0 }];
+  }
+
+  function missing({ sentence, factors }: State): Request | undefined {
+    const wanted = [{ sentence, changes: [] }, ...(factors.length ? [{ sentence, changes: factors }] : [])];
+    return [...wanted, ...rankingOf(sentence)].find((request) => {
+      const asked = canonicalJson(request);
+      return ![base?.asked, changed?.asked].includes(asked) && !alone.has(asked) && !failures.has(asked);
+    });
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: what a kernel or a page sends
+  function keep(request: Request, reply: any): void {
+    const asked = canonicalJson(request);
+    const { each, changes, layer } = request;
+    if (each !== undefined)
+      alone.set(
+        asked,
+        reply.each.map((one: Alone) => ({ ...one, layer })),
+      );
+    else if (!changes?.length) base = { ...reply, request, asked };
+    else
+      changed = {
+        ...reply,
+        ...(reply.moved && { kinds: withMoved(reply.moved, base!.kinds) }),
+        request,
+        asked,
+      };
+  }
+
+  /** Fetch a reply; return whether it is here at once, as from an engine in the page. */
+  function fetch(request: Request): boolean {
+    const asked = canonicalJson(request);
+    pending = asked;
+    const settled = ({ reply, error }: { reply?: unknown; error?: Error }) => {
+      if (pending === asked) pending = null;
+      if (error) failures.set(asked, error.message);
+      else keep(request, reply);
+    };
+    return kernel.settle(request, settled, onNews, () => {
+      if (request.each === undefined) slow = asked; // a ranking says itself how far it is
+      onNews();
+    });
+  }
+
+  function want(state: State) {
+    const { sentence, factors } = state;
+    if (canonicalJson(state) !== shown) failures.clear();
+    if (base?.request.sentence !== sentence) alone.clear();
+    shown = canonicalJson(state);
+    let next = missing(state);
+    while (next && pending !== canonicalJson(next) && fetch(next)) next = missing(state);
+    const fits = factors.length > 0 && changed?.request.sentence === base?.request.sentence;
+    const parts = rankingOf(sentence).map((request) => alone.get(canonicalJson(request)));
+    const known = parts.filter((part) => part !== undefined);
+    const [why] = failures.values();
+    return {
+      base,
+      after: fits ? changed : base,
+      each: known.flat(),
+      ...{ done: known.length, of: parts.length, isCurrent: next === undefined && !why },
+      failure: why ?? (pending && pending === slow ? NO_ANSWER : ""),
+    };
+  }
+
+  return { want, setBase: (request: Request, reply: Reply) => keep(request, reply) };
+}
+
+/** Of a kind: flat numbers of the heads that moved, and their weights; if `causal`, up to each query's own key. */
+type Moved = { kind: string; heads: number[]; causal: boolean; weights: DataView };
+
+/** All weights of a changed model from those that moved, as an exported page carries them, in 16 bits. */
+export function withMoved(moved: readonly Moved[], kinds: readonly Kind[]): Kind[] {
+  return kinds.map((entry) => {
+    const all: Float32Array = weightsIn(entry).slice();
+    const { heads, causal, weights } = moved.find(({ kind }) => kind === entry.kind)!;
+    const [rows, cols] = entry.shape.slice(2) as [number, number];
+    const values = decodeWeights(weights, "float16");
+    let next = 0;
+    for (const row of heads.flatMap((head) => Array.from({ length: rows }, (_, i) => head * rows + i))) {
+      const width = causal ? (row % rows) + 1 : cols;
+      all.set(values.subarray(next, next + width), row * cols);
+      next += width;
+    }
+    return { ...entry, dtype: "float32", weights: new DataView(all.buffer) };
+  });
+}
+
+/** One head's weights, flat [query, key]. */
+export function weightsOf(kinds: readonly Kind[], { kind, layer, head }: Head): Float32Array {
+  const entry = kinds.find((each) => each.kind === kind)!;
+  const [, heads, rows, cols] = entry.shape as [number, number, number, number];
+  const start = (layer * heads + head) * rows * cols;
+  return weightsIn(entry).subarray(start, start + rows * cols);
+}
