@@ -5,9 +5,9 @@ import { shortened } from "./js/text.js";
 const LETTERS = 18; // of a word in a sentence
 
 /** Text, or a word in the colour of its role. */
-export type Piece = string | { role: "query" | "key"; word: string };
+export type Piece = string | { role: "query" | "key" | "you"; word: string };
 
-export const named = (role: "query" | "key", token = ""): Piece => ({
+export const named = (role: "query" | "key" | "you", token = ""): Piece => ({
   role,
   word: shortened(token, LETTERS),
 });
