@@ -33,6 +33,7 @@ STAGED: dict[str, Callable[[], View]] = {
     "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
     "architecture": lambda: labs.architecture(load_translator(), SENTENCE),
     "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
+    "mask lab": lambda: labs.mask_lab(load_translator()),
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),

@@ -2,7 +2,7 @@
 
 import shared from "../../shared.json" with { type: "json" };
 import { Doors } from "../base/doors.tsx";
-import { formatNumber, marksExplained, quoted, runningText, visible } from "../base/js/text.js";
+import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/js/text.js";
 import { percent } from "../base/percent.ts";
 import { Range } from "../base/range.tsx";
 import { Chips } from "../base/sentence.tsx";
@@ -16,6 +16,7 @@ import { whyItMatters } from "./sentences.ts";
 import type { Traits } from "./traits.ts";
 import type { Change, Snapshot } from "./view.tsx";
 
+const LETTERS = 60; // of a sentence beside the chips
 const POLARITIES = [
   ["may", "True: may attend"],
   ["may_not", "True: may not attend"],
@@ -52,7 +53,7 @@ export function Header({ snapshot, set }: { snapshot: Snapshot; set: Set }) {
       </select>
       {kind === "decoder" && composed.padded.source !== composed.padded.target && (
         <span class="vt-of-key vt-source">
-          {runningText(composed.padded.source[b]?.filter(isWord) ?? [])}
+          {shortened(runningText(composed.padded.source[b]?.filter(isWord) ?? []), LETTERS)}
         </span>
       )}
       {keys}
@@ -239,7 +240,11 @@ export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
   const preset = presetOf(state);
   const key = visible(composed.keyTokens[b]?.[shown.edited] ?? "");
   const other = visible(leaks?.replacements[b]?.[shown.edited] ?? "");
+  const may = cell && composed.may[b]?.[cell.row]?.[cell.col];
   const name = polarity === "may" ? "mask" : "attn_mask";
+  const toldCell = cell
+    ? [`${name}[${b}, 0, ${cell.row}, ${cell.col}]  # ${cellText(may ?? false, polarity)}`]
+    : [];
   const fold = (panel: string) =>
     set({
       unfolded: unfolded.includes(panel) ? unfolded.filter((each) => each !== panel) : [...unfolded, panel],
@@ -275,18 +280,7 @@ export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
           ? describeMaskCell(composed, b, cell.row, cell.col)
           : "Point at a cell, or move with the arrow keys. A click or Space paints it."}
       </p>
-      <p class="vt-code">
-        {maskCode(composed, polarity, "ours").map((line) => (
-          <span key={line}>{line}</span>
-        ))}
-        {cell && (
-          <span>{`${name}[${b}, 0, ${cell.row}, ${cell.col}]  # ${cellText(composed.may[b]?.[cell.row]?.[cell.col] ?? false, polarity)}`}</span>
-        )}
-      </p>
-      <p>
-        {preset && !state.painted.length ? preset.text : "A mask of your own."}{" "}
-        {marksExplained([...(composed.queryTokens[b] ?? []), ...(composed.keyTokens[b] ?? [])])}
-      </p>
+      <p class="vt-code vt-lines">{[...maskCode(composed, polarity, "ours"), ...toldCell].join("\n")}</p>
       <Doors>
         <button
           type="button"
@@ -306,6 +300,10 @@ export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
           </button>
         ))}
       </Doors>
+      <p>
+        {preset && !state.painted.length ? preset.text : "A mask of your own."}{" "}
+        {marksExplained([...(composed.queryTokens[b] ?? []), ...(composed.keyTokens[b] ?? [])])}
+      </p>
     </>
   );
 }

@@ -114,21 +114,23 @@ export interface Leak {
   count: number;
 }
 
-/** The token that leaks to most outputs, of equals the one that moves them most; null where none leaks. */
+/** The token that leaks to most outputs, of equals a word, then the one that moves them most; null: none leaks. */
 export function largestLeak(
   leaks: Leaks,
   composed: ComposedMask,
   among: (sentence: number, edited: number) => boolean = () => true,
 ): Leak | null {
-  let [worst, most] = [null as Leak | null, 0];
+  let [worst, rank] = [null as Leak | null, [0]];
   for (let b = 0; b < composed.sentences; b++) {
     for (let k = 0; k < composed.keys; k++) {
       if (!among(b, k)) continue;
       const rows = leakRows(leaks, composed, { sentence: b, edit: "word", edited: k, side: "" });
       const changes = rows.map(({ verdict, change }) => (verdict === "leak" ? change : 0));
       const [count, largest] = [changes.filter(Boolean).length, Math.max(...changes)];
-      if (count < (worst?.count ?? 1) || (count === worst?.count && largest <= most)) continue;
-      [worst, most] = [{ sentence: b, edited: k, query: changes.indexOf(largest), count }, largest];
+      const mine = [count, Number(isWord(composed.keyTokens[b]?.[k])), largest];
+      const differs = mine.findIndex((value, at) => value !== rank[at]);
+      if (!count || !((mine[differs] ?? 0) > (rank[differs] ?? 0))) continue;
+      [worst, rank] = [{ sentence: b, edited: k, query: changes.indexOf(largest), count }, mine];
     }
   }
   return worst;

@@ -112,6 +112,7 @@ function Libraries(props: PanelProps) {
           <table class="vt-numbers">
             <thead>
               <tr>
+                <th scope="col" />
                 <th scope="col">weights</th>
                 {composed.keyTokens[sentence]?.map((key, k) => (
                   <th scope="col" class="vt-of-key" key={`${k} ${key}`}>
@@ -121,13 +122,13 @@ function Libraries(props: PanelProps) {
                 {answered[0]?.output.map((_, at) => (
                   <th scope="col" key={`output ${at}`}>{`output ${at}`}</th>
                 ))}
-                <th scope="col" />
               </tr>
             </thead>
             <tbody>
               {answered.map((library) => (
                 <tr key={library.name}>
                   <th scope="row">{library.name}</th>
+                  <td class="vt-says">{rowVerdict(library.weights, answered[0]?.weights ?? null)}</td>
                   {library.weights.map((weight, k) => (
                     <Weight
                       key={k}
@@ -139,7 +140,6 @@ function Libraries(props: PanelProps) {
                   {library.output.map((value, at) => (
                     <td key={`output ${at}`}>{formatNumber(value, 2)}</td>
                   ))}
-                  <td class="vt-says">{rowVerdict(library.weights, answered[0]?.weights ?? null)}</td>
                 </tr>
               ))}
             </tbody>

@@ -10,7 +10,7 @@ import { type LeakRow, shownChange, UNMOVED, type Verdict } from "./leaks.ts";
 const VERDICTS: Record<Verdict, [sign: string, word: string]> = {
   leak: ["✗", "leaks"],
   moved: ["✓", "may move"],
-  still: ["✓", "still"],
+  still: ["✓", "unmoved"],
   deaf: ["✗", "cut off"],
   padding: ["", ""],
   shifted: ["", "shifted"],
@@ -276,7 +276,7 @@ function Row(props: PictureProps & { token: string; q: number }) {
   const { layout, composed, sentence, token, q, rows, chosen, measure } = props;
   const { unit, names, widths, row, top } = layout;
   const isEmpty = emptyRows(composed, sentence).includes(q);
-  const name = `${fit(token, widths.query - (isEmpty ? 1.4 * unit : 0), props)}${isEmpty ? " ∅" : ""}`;
+  const name = `${fit(token, widths.query - (isEmpty ? measure(" ∅") : 0), props)}${isEmpty ? " ∅" : ""}`;
   const width = Math.min(widths.query, measure(name)) + 12;
   const height = Math.min(1.7 * unit, row - 2);
   const found = rows?.[q];

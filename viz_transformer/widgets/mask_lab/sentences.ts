@@ -42,7 +42,7 @@ export function told(leaks: Leaks | null, composed: ComposedMask, shown: Shown, 
   const made = shown.edit === "padding" ? toldOfPadding : toldOfWord;
   const found = made(leaks, composed, shown, leakRows(leaks, composed, shown));
   const empty = emptyRows(composed, shown.sentence).length;
-  if (empty) found.line.push(` ∅: ${empty} of ${composed.queries} rows may attend to nothing.`);
+  if (empty) found.line.push(` ∅: ${empty} row${empty === 1 ? "" : "s"} may attend to nothing.`);
   return found;
 }
 

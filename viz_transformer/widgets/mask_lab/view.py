@@ -17,6 +17,7 @@ from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize,
 from viz_transformer.widgets.base.view import Answer, View, sendable
 from viz_transformer.widgets.mask_lab.composition import (
     MISTAKES,
+    PAD,
     SIDES,
     STATE,
     MaskedBatch,
@@ -220,7 +221,7 @@ class MaskLab(View):
         }
 
     def select_leak(self) -> None:
-        """Select the token that leaks to most outputs, of equals the one that moves them most, if one leaks.
+        """Select the token that leaks to most outputs, of equals a word, then the one that moves them most.
 
         Raises:
             UserError: if there is no live model, or it refuses the request.
@@ -228,10 +229,10 @@ class MaskLab(View):
         changes, batch = self.measure()["changes"], self.batch
         leaks = (changes >= UNMOVED) & batch.real[:, None] & ~batch.allowed.swapaxes(1, 2)
         moved = np.where(leaks, changes, 0)  # [batch, edited, query]
-        counts = leaks.sum(-1)  # [batch, edited]
-        if counts.any():
-            most = np.where(counts == counts.max(), moved.max(-1), 0)
-            b, key = map(int, np.unravel_index(most.argmax(), most.shape))
+        if leaks.any():
+            words = [[token != PAD for token in row] for row in batch.keys]
+            rank = np.lexsort([each.ravel() for each in (moved.max(-1), np.array(words), leaks.sum(-1))])
+            b, key = map(int, np.unravel_index(rank[-1], leaks.shape[:2]))
             self.sentence, self.edited, self.edit = b, key, "word"
             self.query, self.key = int(moved[b, key].argmax()), key
 

@@ -1,6 +1,6 @@
 // The mask lab: a mask composed from parts or painted, and what leaks through it in a live model.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { visible } from "../base/js/text.js";
 import { tween } from "../base/motion.ts";
 import { Pieces, Stage } from "../base/stage.tsx";
@@ -82,20 +82,20 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
   const snapshot = useSnapshot(frame);
   const { words, composed, shown, leaks, problem, isAwaited } = snapshot;
   const [hover, setHover] = useState<Cell | null>(null);
-  // Where the token that leaks most is looked for, once its reply is here.
-  const seeking = useRef<"batch" | "sentence" | null>(null);
-  useEffect(() => {
-    if (!seeking.current || isAwaited) return;
-    const found = leaks && leakToShow(leaks, composed, shown, seeking.current);
+  // Where the token that leaks most is looked for, in a later frame, once its reply is here.
+  const seeking = useRef<{ among: "batch" | "sentence"; since: typeof frame } | null>(null);
+  useLayoutEffect(() => {
+    if (!seeking.current || seeking.current.since === frame || isAwaited) return;
+    const found = leaks && leakToShow(leaks, composed, shown, seeking.current.among);
     seeking.current = null;
     if (found) set(found);
   });
   const change: Change = (changes, preset) => {
-    seeking.current = preset ? "batch" : "sentence";
+    seeking.current = { among: preset ? "batch" : "sentence", since: frame };
     set((now) => inside(now, changes, preset));
   };
   const paint = (cells: Cell[], may: boolean) => {
-    seeking.current = "sentence";
+    seeking.current = { among: "sentence", since: frame };
     set((now) => ({
       painted: paintCells(
         words,
