@@ -160,7 +160,7 @@ function Cells(props: PictureProps & { at: Cell }) {
               data-row={q}
               data-col={k}
               data-lm-suppress-shortcuts="true"
-              tabIndex={q === at.row && k === at.col ? 0 : -1}
+              tabindex={q === at.row && k === at.col ? 0 : -1}
               aria-selected={q === chosen.query && k === chosen.key}
               aria-label={`${cellText(open, polarity)}. ${describeMaskCell(composed, sentence, q, k)}`}
               x={left + k * cell + 1}
