@@ -254,7 +254,8 @@ export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
       {row && (
         <div class="vt-output">
           <p>
-            What <bdi class="vt-of-query">{visible(row.word)}</bdi> {row.writes ? "writes" : "becomes"}
+            {row.writes ? "What" : "How far"} <bdi class="vt-of-query">{visible(row.word)}</bdi>{" "}
+            {row.writes ? "writes" : "moves"}
           </p>
           {row.writes && (
             <>

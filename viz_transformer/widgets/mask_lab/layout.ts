@@ -2,7 +2,6 @@
 
 const LEAST_ROW = 23; // pixels of a row, of which a text has up to 40
 const LEAST_CELL = 14;
-const MOST_ROW = 140;
 const FLAT = 2.5; // a cell is at most so many times as wide as high
 const GAP = 10;
 const SMALL = 0.85; // of the usual size
@@ -58,13 +57,13 @@ export function layOut(
   const written = hasNow ? now + 2 * GAP : 0;
   const hasWords = isMeasured && spare - written > 12 * unit;
   const hasRight = hasNow && hasWords && right > 0;
-  const verdicts = hasWords ? 4.8 * unit : 0;
+  const verdicts = hasWords ? 5.2 * unit : 0;
   const bar = hasWords ? 0.1 * (spare - written - verdicts) : 0;
   const fixed = least + written + verdicts + bar + (hasRight ? right + GAP : 0);
   const across = (room.width - fixed) / keys;
   const isUpright = SMALL * key > across - 4;
   const top = isUpright ? key + 18 : unit * 3.3;
-  const row = Math.min(MOST_ROW, Math.max(LEAST_ROW, (room.height - top - 2) / queries));
+  const row = Math.max(LEAST_ROW, (room.height - top - 2) / queries);
   const cell = Math.max(LEAST_CELL, Math.min(FLAT * row, across));
   const left = Math.max(fixed, room.width - keys * cell);
   const nowEnd = left - query - 2.5 * GAP;

@@ -312,7 +312,7 @@ function Written(props: PictureProps & NonNullable<LeakRow["writes"]> & { height
   return (
     <g class={isNew ? "vt-written vt-new" : "vt-written"} key={now.word}>
       <rect x={x} y={-height / 2} width={widths.now} height={height} rx={height / 2} />
-      <text class="vt-middle" x={x + widths.now / 2}>
+      <text class={`vt-middle vt-of-${isNew ? "you" : "query"}`} x={x + widths.now / 2}>
         {fit(now.word, widths.now - 16, props)}
       </text>
       {isNew && was !== null && (
