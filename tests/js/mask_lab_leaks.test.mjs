@@ -64,7 +64,13 @@ function* measuredPresets() {
         const state = /** @type {any} */ ({ ...preset.state, lengths, painted: [] });
         const reply = answerMaskLab({ "": model }, maskRequest(words, state, "leaks"));
         const label = `${name}, ${preset.name}, ${source[0].length} words first`;
-        yield { label, preset, state, composed: composeMask(words, state), leaks: readLeaks(/** @type {any} */ (reply)) };
+        yield {
+          label,
+          preset,
+          state,
+          composed: composeMask(words, state),
+          leaks: readLeaks(/** @type {any} */ (reply)),
+        };
       }
     }
   }

@@ -6,7 +6,7 @@ import { useKernel } from "../base/use_kernel.ts";
 import type { MaskState, Words } from "./composition.ts";
 import { type Ask, maskRequest } from "./requests.ts";
 
-/** What can be asked, and how the next frame is asked for. */
+/** What answers, and a function that draws the next frame. */
 export interface Page {
   model: Model;
   redraw: () => void;
