@@ -74,12 +74,12 @@ TASKS = (
         # The last key of the first query, painted and cleared by turns; no row is left without a key,
         # which would be a question to Hugging Face too.
         """(root) => {
-            const cell = root.querySelector('.vt-mask-grid td');
+            const cell = root.querySelector('.vt-cell');
             for (const key of ['End', ' '])
                 cell.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
         }""",
         ".vt-mask-lab",
-        waiting='.vt-meter[aria-busy="true"]',
+        waiting='.vt-mask-box[aria-busy="true"]',
     ),
 )
 

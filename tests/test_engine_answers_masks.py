@@ -71,6 +71,13 @@ def test_the_same_leaks_through_any_mask(lab: MaskLab, n_states: int) -> None:
             ours, theirs = floats(found[name]), floats(wanted[name])
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4, err_msg=str(state))
             np.testing.assert_array_equal(ours >= UNMOVED, theirs >= UNMOVED, err_msg=str(state))
+        if wanted["writes"] is None:
+            assert found["writes"] is None
+        else:
+            ours, theirs = (np.float64(floats(each["writes"]["shares"])) for each in (found, wanted))
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4, err_msg=str(state))
+            words = [np.array(each["writes"]["words"]).ravel() for each in (found, wanted)]
+            np.testing.assert_array_equal(*(each[theirs > 0.51] for each in words), err_msg=str(state))
         moved = floats(wanted["changes"]).reshape(wanted["shape"]).swapaxes(1, 2) >= UNMOVED
         n_leaks += bool((moved & ~compose(lab.words, state).allowed).any())
     assert n_states / 4 < n_leaks < n_states

@@ -95,11 +95,11 @@ def page() -> dict[str, Any]:
     names = {
         "composition": "composeMask",
         "presets": "PRESETS",
-        "mask_code": "maskCode",
+        "code": "maskCode",
         "requests": "maskRequest, whyNotLonger",
-        "leak_meter": "UNMOVED",
+        "leaks": "UNMOVED",
     }
-    imports = {exported: f"widgets/mask_lab/{script}.js" for script, exported in names.items()}
+    imports = {exported: f"widgets/mask_lab/{script}.ts" for script, exported in names.items()}
     states = [state.settings() for state in EVERY_STATE]
     return answers_in_node(imports, PAGE, {"words": WORDS, "states": states, "asks": ASKS, "code": CODE})
 

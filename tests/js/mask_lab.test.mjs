@@ -1,15 +1,16 @@
-// The mask lab's words, code and pictures, and the leak meter's verdicts. tests/test_mask_lab.py holds the
-// masks that a page composes to Python's.
+// The mask lab's words, code, places and pictures. tests/test_mask_lab.py holds the masks that a page composes to
+// Python's.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as boxes from "../../viz_transformer/widgets/mask_lab/broadcasting.js";
-import * as rules from "../../viz_transformer/widgets/mask_lab/composition.js";
-import * as meter from "../../viz_transformer/widgets/mask_lab/leak_meter.js";
-import { rowVerdict } from "../../viz_transformer/widgets/mask_lab/library_table.js";
-import { maskCode } from "../../viz_transformer/widgets/mask_lab/mask_code.js";
-import { firstLook, presetOf, PRESETS } from "../../viz_transformer/widgets/mask_lab/presets.js";
+import { maskCode } from "../../viz_transformer/widgets/mask_lab/code.ts";
+import * as rules from "../../viz_transformer/widgets/mask_lab/composition.ts";
+import * as places from "../../viz_transformer/widgets/mask_lab/layout.ts";
+import { shownChange, verdictOf } from "../../viz_transformer/widgets/mask_lab/leaks.ts";
+import { rowVerdict } from "../../viz_transformer/widgets/mask_lab/libraries.ts";
+import { firstLook, PRESETS, presetOf } from "../../viz_transformer/widgets/mask_lab/presets.ts";
+import { shapeBoxes } from "../../viz_transformer/widgets/mask_lab/broadcasting.ts";
 import { assertTable, withoutMarks } from "./helpers.mjs";
 
 const tokens = (...sentences) => sentences.map((sentence) => sentence.split(" "));
@@ -26,18 +27,21 @@ const compose = (changes = {}) => rules.composeMask(WORDS, { ...STATE, ...change
 const bits = (rows) => rows.map((row) => row.map(Number).join("")).join(" ");
 
 test("a painted cell wins, and is forgotten when it is painted back", () => {
-  const painted = rules.paintCell(WORDS, STATE, [0, 0, 2], true);
+  const painted = rules.paintCells(WORDS, STATE, [
+    [0, 0, 2, true],
+    [0, 1, 0, true], // open without paint
+  ]);
   assert.deepEqual(painted, [[0, 0, 2, true]]);
   assert.equal(bits(compose({ painted }).may[0]), "101 110 111");
-  assert.deepEqual(rules.paintCell(WORDS, { ...STATE, painted }, [0, 0, 2], false), []);
+  assert.deepEqual(rules.paintCells(WORDS, { ...STATE, painted }, [[0, 0, 2, false]]), []);
   assert.deepEqual(compose({ painted: [[9, 0, 0, false]] }).painted, []); // what the mask does not have
-  // A click on a cell of the mask that stood here until this frame.
-  for (const gone of /** @type {[number, number, number][]} */ ([
-    [9, 0, 0],
-    [0, 9, 0],
-    [0, 0, 9],
-  ]))
-    assert.deepEqual(rules.paintCell(WORDS, { ...STATE, painted }, gone, true), painted);
+  // Cells of the mask that stood here until this frame.
+  const gone = /** @type {any} */ ([
+    [9, 0, 0, true],
+    [0, 9, 0, true],
+    [0, 0, 9, true],
+  ]);
+  assert.deepEqual(rules.paintCells(WORDS, { ...STATE, painted }, gone), painted);
 });
 
 test("a cell is told in words, and each convention writes it its own way", () => {
@@ -77,38 +81,15 @@ test("code says what is joined, also where nothing is", () => {
   assert.match(maskCode(none, "may", "torch")[0], /torch.ones\(2, 1, 3, 3/);
 });
 
-const leaks = (change, longer = 0) => ({ changes: () => change, longer: () => longer, replacements: [] });
-
-test("an output that moved and must not is a leak, and leaks are counted where nothing may pass", () => {
-  assertTable(meter.verdictOf, [
+test("an output that moved and must not is a leak; rounding is no move", () => {
+  assertTable(verdictOf, [
     [0, true, true, "deaf"],
     [0, true, false, "still"],
     [1, true, true, "moved"],
     [1, true, false, "leak"],
     [9, false, false, "padding"],
   ]);
-  const chosen = { sentence: 0, edit: "word", edited: 1, side: "right" };
-  const rows = meter.leakRows(leaks(1), compose(), chosen);
-  assert.equal(rows.map(({ verdict }) => verdict).join(), "leak,moved,moved");
-  assert.deepEqual(meter.countLeaks(leaks(0), compose()), { leaks: 0, places: 6 });
-  assert.deepEqual(meter.countLeaks(leaks(1), compose()), { leaks: 6, places: 6 });
-});
-
-test("the meter says what it saw", () => {
-  const says = (change, longer, changes) => {
-    const chosen = { ...STATE, sentence: 0, edit: "word", edited: 1, ...changes };
-    const rows = meter.leakRows(leaks(change, longer), compose(), chosen);
-    return meter.leakSentence(rows, compose(), chosen);
-  };
-  assertTable(says, [
-    [0, 0, {}, /^No leak.*2 outputs did not move though they may.*hides too much/s],
-    [1, 0, {}, /^Leak: 1 output moved.*saw the future/s],
-    [0, 1, { edit: "padding" }, /^Leak: 3 outputs moved because of two more padding/],
-    [0, 1, { edit: "padding", side: "left" }, /not through the mask.*positions from the left/],
-    [0, 0, { edit: "padding" }, /^No leak/],
-  ]);
-  const shown = [0, 3e-5, 2e-4, 1.234, NaN].map(meter.shownChange);
-  assert.equal(shown.join(), "0,0,0.0002,1.23,NaN");
+  assert.equal([0, 3e-5, 2e-4, 1.234, NaN].map(shownChange).join(), "0,0,0.0002,1.23,NaN");
 });
 
 test("a library's row has a name", () => {
@@ -122,12 +103,67 @@ test("a library's row has a name", () => {
 });
 
 test("boxes say along which axes they are stretched", () => {
-  const [padding, ahead, mask] = boxes.shapeBoxes(compose(), "may");
+  const [padding, ahead, mask] = shapeBoxes(compose(), "may");
   assert.deepEqual([padding.note, ahead.note], ["the same for all queries", "the same for all sentences"]);
   const own = [padding, ahead, mask].map(({ own }) => `${own.sheets}·${own.rows}`);
   assert.deepEqual(own, ["2·1", "1·3", "2·3"]);
-  const shapes = boxes.shapeBoxes(compose(), "may_not").map(({ shape }) => shape);
+  const shapes = shapeBoxes(compose(), "may_not").map(({ shape }) => shape);
   assert.deepEqual(shapes, ["key_padding_mask [2, 3]", "attn_mask [3, 3]", "[2, 1, 3, 3]"]);
-  const sentence = boxes.shapesSentence([padding, ahead, mask]);
-  assert.match(sentence, /padding \[2, 1, 1, 3\].*; and look-ahead .*together mask/);
+});
+
+const SIZES = [1, 7, 40].map((count) => ({ queries: count, keys: count }));
+const NAMES = { query: 70, key: 70, now: 90, right: 60 };
+
+test("a picture fills its room, with nothing on top of anything, from a phone to a large screen", () => {
+  for (const [width, height] of [
+    [290, 300],
+    [358, 420],
+    [640, 400],
+    [904, 450],
+    [2200, 1100],
+  ])
+    for (const size of SIZES)
+      for (const isMeasured of [true, false]) {
+        const names = isMeasured ? NAMES : { ...NAMES, now: 0, right: 0 };
+        const found = places.layOut({ width, height }, 16, { ...size, names, isMeasured });
+        const label = JSON.stringify({ width, height, ...size, isMeasured });
+        assert.ok(found.row >= 23 && found.cell >= 14, label);
+        assert.ok(found.width >= width - 1 || found.cell > 100, label);
+        const stops = [found.bars, found.right, found.now, found.names, found.left].filter((x) => x !== null);
+        assert.deepEqual(
+          stops,
+          stops.toSorted((a, b) => a - b),
+          label,
+        );
+        if (isMeasured) assert.ok(found.bars - found.bar > 40, label); // a sign, and a number
+        const { left, top, row, cell } = found;
+        const last = { row: size.queries - 1, col: size.keys - 1 };
+        const middle = [left + (last.col + 0.5) * cell, top + (last.row + 0.5) * row];
+        assert.deepEqual(places.cellAt(found, middle[0], middle[1], size), last);
+        assert.equal(places.cellAt(found, left - 1, middle[1], size), null);
+      }
+});
+
+test("a stream is as wide as its change, and all fit beside each other below their key", () => {
+  const layout = places.layOut({ width: 900, height: 450 }, 16, {
+    ...SIZES[1],
+    names: NAMES,
+    isMeasured: true,
+  });
+  const streams = places.streamsOf(layout, 3, [15, 0, 5, 0, 0, 1e-3, 0]);
+  assert.deepEqual(
+    streams.map(({ row }) => row),
+    [0, 2, 5],
+  );
+  assert.ok(Math.abs(streams[0].width / streams[1].width - 3) < 1e-9);
+  const [from, to] = [layout.left + 3 * layout.cell, layout.left + 4 * layout.cell];
+  assert.ok(streams.every(({ x, width }) => x - width / 2 >= from && x + width / 2 <= to));
+  assert.deepEqual(places.streamsOf(layout, 3, [0, 0]), []);
+});
+
+test("a fast pointer paints the cells that it skips", () => {
+  const told = (cells) => cells.map(({ row, col }) => `${row}${col}`).join(" ");
+  assert.equal(told(places.cellsBetween({ row: 0, col: 2 }, { row: 0, col: 5 })), "03 04 05");
+  assert.equal(told(places.cellsBetween({ row: 3, col: 3 }, { row: 1, col: 1 })), "22 11");
+  assert.equal(told(places.cellsBetween({ row: 1, col: 1 }, { row: 1, col: 1 })), "");
 });

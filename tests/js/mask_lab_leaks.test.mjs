@@ -1,4 +1,4 @@
-// The leak meter's gauge and sentence, for every preset, batch and token, measured in the bundled models.
+// The mask lab's count of leaks and its headline, for every preset, batch and token, measured in the bundled models.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -7,15 +7,19 @@ import { test } from "node:test";
 import { answerMaskLab } from "../../viz_transformer/engine/answers/mask_lab.js";
 import { readSafetensors } from "../../viz_transformer/engine/safetensors.js";
 import { makeTextModel } from "../../viz_transformer/engine/text_model.js";
-import { composeMask } from "../../viz_transformer/widgets/mask_lab/composition.js";
+import { composeMask } from "../../viz_transformer/widgets/mask_lab/composition.ts";
 import {
   countLeaks,
+  countMoved,
+  leakRows,
   leakToShow,
-  meterInWords,
   readLeaks,
-} from "../../viz_transformer/widgets/mask_lab/leak_meter.js";
-import { firstLook, PRESETS } from "../../viz_transformer/widgets/mask_lab/presets.js";
-import { maskRequest } from "../../viz_transformer/widgets/mask_lab/requests.js";
+} from "../../viz_transformer/widgets/mask_lab/leaks.ts";
+import { firstLook, PRESETS } from "../../viz_transformer/widgets/mask_lab/presets.ts";
+import { maskRequest } from "../../viz_transformer/widgets/mask_lab/requests.ts";
+import { told, whyItMatters } from "../../viz_transformer/widgets/mask_lab/sentences.ts";
+import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
+import { assertTable, withoutMarks } from "./helpers.mjs";
 
 /** Each family with the sides of two sentences, as labs/mask_lab.py reads them. */
 const FAMILIES = {
@@ -60,7 +64,13 @@ function* measuredPresets() {
         const state = /** @type {any} */ ({ ...preset.state, lengths, painted: [] });
         const reply = answerMaskLab({ "": model }, maskRequest(words, state, "leaks"));
         const label = `${name}, ${preset.name}, ${source[0].length} words first`;
-        yield { label, preset, state, composed: composeMask(words, state), leaks: readLeaks(reply) };
+        yield {
+          label,
+          preset,
+          state,
+          composed: composeMask(words, state),
+          leaks: readLeaks(/** @type {any} */ (reply)),
+        };
       }
     }
   }
@@ -68,30 +78,46 @@ function* measuredPresets() {
 
 const MEASURED = [...measuredPresets()];
 
-test("a preset selects the token that leaks to most outputs, and the sentence says so", () => {
+const says = (leaks, composed, shown, problem = "") => {
+  const { headline, line, isLeaky } = told(leaks, composed, shown, problem);
+  const [first, second] = [headline, line].map((pieces) => withoutMarks(plainText(pieces)));
+  return { headline: first, line: second, isLeaky };
+};
+
+test("a preset selects the token that leaks to most outputs, and the headline says so", () => {
   const wrong = MEASURED.flatMap(({ label, preset, state, composed, leaks }) => {
     const first = { ...firstLook(preset, composed), edit: "word" };
     const shown = { ...first, ...leakToShow(leaks, composed, first, "batch") };
-    const { sentence, gauge } = meterInWords(leaks, composed, { ...state, ...shown });
-    const hasLeak = /batch: [1-9]/.test(gauge);
-    const isAsMeant = !(preset.right && hasLeak) && sentence.startsWith(hasLeak ? "Leak: " : "No leak: ");
-    return isAsMeant ? [] : [`${label}: ${gauge}. ${sentence}`];
+    const { headline, line } = says(leaks, composed, { ...state, ...shown });
+    const hasLeak = /batch: [1-9]/.test(line);
+    const isAsMeant =
+      !(preset.right && hasLeak) &&
+      (hasLeak ? / leaks into \d+ outputs?: /.test(headline) : /^Nothing leaks/.test(headline));
+    return isAsMeant ? [] : [`${label}: ${line} ${headline}`];
   });
   assert.deepEqual(wrong, []);
 });
 
-test("whatever is replaced, the sentence never says “No leak” where the gauge counts one", () => {
+test("whatever is replaced, the headline never says “Nothing leaks” where the line counts one", () => {
   const wrong = MEASURED.flatMap(({ label, state, composed, leaks }) => {
     const edits = Array.from({ length: composed.keys }, (_, edited) => ({ edit: "word", edited }));
     if (leaks.longer) edits.push({ edit: "padding", edited: 0 });
     return composed.keyTokens.flatMap((_, sentence) =>
       edits.flatMap((edit) => {
-        const told = meterInWords(leaks, composed, { ...state, ...edit, sentence });
-        const counted = / [1-9]\d* of /.test(told.gauge);
-        const saysNone = told.sentence.startsWith("No leak");
-        return saysNone === !counted && (told.isLeaky || saysNone || state.side === "left")
+        const shown = { ...state, ...edit, sentence };
+        const { headline, line, isLeaky } = says(leaks, composed, shown);
+        const { leaks: pairs } = countLeaks(leaks, composed);
+        const counted = edit.edit === "word" ? pairs : countMoved(leaks, composed).moved;
+        const saysNone = headline.startsWith("Nothing leaks");
+        const isRight =
+          line.includes(`: ${counted} of `) &&
+          saysNone === !counted &&
+          (isLeaky || saysNone || state.side === "left");
+        const leaksHere = leakRows(leaks, composed, shown).some(({ verdict }) => verdict === "leak");
+        const saysHere = / leaks into \d|^Two .* move \d/.test(headline.split(";")[0]);
+        return isRight && (leaksHere === saysHere || state.side === "left")
           ? []
-          : [`${label}, ${JSON.stringify(edit)}, sentence ${sentence}: ${told.gauge}. ${told.sentence}`];
+          : [`${label}, ${JSON.stringify(edit)}, sentence ${sentence}: ${headline} | ${line}`];
       }),
     );
   });
@@ -105,4 +131,64 @@ test("a change of one part moves the selection only where the chosen token leaks
   assert.equal(leakToShow(leaks, composed, kept, "sentence"), null);
   const quiet = { ...kept, edited: 0 }; // every output may depend on the first token
   assert.equal(leakToShow(leaks, composed, quiet, "sentence").edited, 6);
+});
+
+test("what stands in the headline is named, whatever is shown", () => {
+  const { composed, leaks, state } = MEASURED.find(({ preset }) => preset.name === "No look-ahead mask");
+  const shown = { ...state, sentence: 0, edit: "word", edited: 6 };
+  const quiet = { ...leaks, changes: () => 0, longer: () => 0 };
+  const loud = { ...leaks, changes: () => 1, longer: () => 1, writes: null };
+  const padded = { ...shown, edit: "padding" };
+  const refused = { ...padded, mistake: "causal_as_padding", causal: true, padding: false };
+  const batch = composeMask(
+    { source: [["a"]], target: [["b"]], written: [["c"]] },
+    { ...refused, lengths: [1] },
+  );
+  assertTable(
+    (found, changes, ofMask = composed) => {
+      const { headline, line } = says(found, ofMask, { ...shown, ...changes }, changes.problem);
+      return `${headline} | ${line}`;
+    },
+    [
+      [
+        leaks,
+        {},
+        composed,
+        "cansado leaks into 6 outputs: <sos> writes cansado, not el | Bars: how far outputs move when cansado becomes cansada. Leaks in this batch: 22 of 32.",
+      ],
+      [loud, { edited: 1 }, composed, /^el leaks into 1 output: <sos> moves \|/],
+      [loud, { edited: 2 }, composed, /^gato leaks into 2 outputs: <sos> moves most \|/],
+      [leaks, { edited: 0 }, composed, /^<sos> leaks into no output; cansado leaks into 6 outputs \|/],
+      [leaks, { edited: 0, sentence: 1 }, composed, /; cansado of sentence 1 leaks into 6 outputs/],
+      [
+        quiet,
+        { edited: 5 },
+        composed,
+        /^Nothing leaks, but muy is hidden from 2 outputs that may depend on it/,
+      ],
+      [loud, padded, composed, /^Two more padding tokens move 7 outputs of this sentence \|/],
+      [
+        quiet,
+        padded,
+        composed,
+        /^Nothing leaks: two more padding tokens move no output of this sentence \|.*0 of/,
+      ],
+      [loud, { ...padded, side: "left" }, composed, /later position: no mask hides that/],
+      [
+        { ...leaks, longer: null },
+        refused,
+        batch,
+        /^Decoder self-attention: 0 of 1 cells are closed \| With two more/,
+      ],
+      [null, {}, composed, /cells are closed \| Asking the model …$/],
+      [null, { problem: "No model." }, composed, /\| No model\.$/],
+    ],
+  );
+  const why = (found, changes) =>
+    whyItMatters(leakRows(found, composed, { ...shown, ...changes }), composed, { ...shown, ...changes });
+  assertTable(why, [
+    [leaks, {}, /see the future/],
+    [leaks, { edited: 0 }, ""],
+    [loud, padded, /how far it is padded/],
+  ]);
 });

@@ -95,19 +95,19 @@ def ask_beam_stepper(lab: Locator, translator: Translator) -> None:
 
 def ask_mask_lab(lab: Locator, translator: Translator) -> None:
     """Hide a word from another by hand, and read which outputs move."""
-    lab.get_by_role("button", name="Encoder", exact=True).click()
+    lab.get_by_role("combobox", name="Mask", exact=True).select_option("Encoder")
     _settle(lab)
     twin = vt.mask_lab(translator)
     twin.kind, twin.causal = "encoder", False
     twin.sentence = int(lab.get_by_role("combobox", name="Sentence").input_value())
-    lab.locator(".vt-mask-grid td[data-row='2'][data-col='0']").click()
+    lab.locator(".vt-cell[data-row='2'][data-col='0']").click()
     mask = twin.mask.copy()
     mask[twin.sentence, 0, 2, 0] = False
     twin.mask = mask
-    lab.locator(".vt-meter [role=option]").first.click()
+    lab.get_by_role("group", name="Token to replace").get_by_role("button").first.click()
     _settle(lab)
     changes = twin.measure()["changes"][twin.sentence, 0]
-    shown = _numbers(lab.locator(".vt-leaks .vt-number"))
+    shown = _numbers(lab.locator(".vt-row .vt-number"))
     assert shown == pytest.approx(changes, abs=0.00501)
 
 

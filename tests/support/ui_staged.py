@@ -46,6 +46,7 @@ STAGED: dict[str, Callable[[], View]] = {
     "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
     "beam stepper": lambda: labs.beam_stepper(load_translator()),
     "head lab": _head_off,
+    "mask lab": lambda: labs.mask_lab(load_translator()),
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "scaling lab": lambda: scaling_lab({d: drawn_scores(d, n_queries=200).numpy() for d in (4, 16, 64, 256)}),
     "schedule lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5, 10], [0, 1], level=("ln 35", 3.56)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,8 @@ def mask_lab(
 ) -> MaskLab:
     """Return a view to paint and combine masks, tried out in libraries and in a live model.
 
+    With a translator it opens without the look-ahead mask, at the word that leaks most.
+
     >>> import viz_transformer as vt
     >>> lab = vt.mask_lab(sentences=["the cat sleeps", "the black cat sleeps near the house"])
     >>> type(lab).__name__
@@ -65,6 +68,10 @@ def mask_lab(
         )
     words = _words(model, sentences)
     view = MaskLab(**words, kinds=tuple(model.config.attention_layers), answer=MaskTester(model).answer)
+    if model.task == "translate":
+        view.causal = False  # what a look-ahead mask is for is seen without one
+        with suppress(UserError):  # sentences too long to be measured; the view says so
+            view.select_leak()
     return give_engine(view, "mask_lab", model, engine)
 
 
@@ -126,8 +133,10 @@ class MaskTester:
 
         For ``"leaks"`` the reply holds ``changes``, float32 [batch, edited, query]: the largest change
         of a logit of a query's output (in the encoder: of a number of its vector) when one key is
-        replaced by another word; ``longer``, the same [batch, query] in the longer batch, or None; and
-        ``replacements``, the other word for each key.
+        replaced by another word; ``longer``, the same [batch, query] in the longer batch, or None;
+        ``replacements``, the other word for each key; and ``writes``: the likeliest ``words`` of each
+        output with this mask and with the right masks, [mask][batch][query], and their ``shares``, or
+        None in the encoder.
 
         For ``"formulas"``, ``"libraries"`` or ``"eager"`` it holds for each way to compute attention
         the ``weights`` [batch, query, key] and the ``output`` [batch, query, feature] that it gives for
@@ -179,8 +188,16 @@ class MaskTester:
             "shape": list(changes.shape),
             "changes": float32_bytes(changes),
             "replacements": [list(self.vocabulary.tokens_of(row)) for row in others.tolist()],
+            "writes": None if kind == "encoder" else self._writes(kind, batch, outputs[:, 0]),
             "longer": None if longer is None else self._longer(kind, longer, outputs[:, 0]),
         }
+
+    def _writes(self, kind: str, batch: Batch, logits: Tensor) -> dict[str, Any]:
+        """Return the likeliest word of each output with the mask, and with the right masks."""
+        right = self._outputs(kind, batch.sources, batch.targets, self._correct_masks(batch))
+        shares, ids = torch.stack([logits, right]).softmax(-1).max(-1)  # [mask, batch, query]
+        words = [[list(self.vocabulary.tokens_of(row)) for row in each] for each in ids.tolist()]
+        return {"words": words, "shares": float32_bytes(shares)}
 
     def _longer(self, kind: str, longer: dict[str, Any], before: Tensor) -> bytes:
         """Return the change that more padding makes to the outputs before.

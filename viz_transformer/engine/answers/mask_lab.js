@@ -82,6 +82,10 @@ function leaksReply({ model, vocabulary }, kind, sentences, request) {
     shape,
     changes: float32View(leaks.flatMap(({ changes }) => changes.flat())),
     replacements: others.map((row) => vocabulary.tokensOf(row)),
+    writes: leaks[0].written && {
+      words: [0, 1].map((mask) => leaks.map(({ written }) => vocabulary.tokensOf(written[mask].ids))),
+      shares: float32View([0, 1].flatMap((mask) => leaks.flatMap(({ written }) => written[mask].shares))),
+    },
     longer: longer && float32View(leaks.flatMap((each) => each.longer)),
   };
 }
@@ -89,12 +93,17 @@ function leaksReply({ model, vocabulary }, kind, sentences, request) {
 /** @type {WeakMap<object, Map<string, ReturnType<typeof leaksOf>>>} of each model's newest request */
 const newestLeaks = new WeakMap();
 
-/** The leaks of one sentence: `changes` [edited][query], and `longer` [query] if it is given longer. */
+/**
+ * The leaks of one sentence: `changes` [edited][query], `longer` [query] if it is given longer, and what is
+ * `written` with its mask and with the right ones, but by the encoder.
+ */
 function leaksOf(model, { kind, edited, sentence, others, longer, first }) {
   const before = readSentence(model, kind, readable(kind, sentence));
   const { outputs } = outputsOf(model, before); // [query, feature]
   const changesOf = (reading, shift = 0) => rowChanges(outputs, outputsOf(model, reading), shift); // [query]
+  const right = () => outputsOf(model, readSentence(model, kind, { ...sentence, masks: sentence.correct }));
   return {
+    written: kind === "encoder" ? null : [outputs, right().outputs].map(likeliest),
     changes: others.map((other, key) => {
       const changed = { ...sentence, [edited]: sentence[edited].with(key, other) };
       return changesOf(readSentence(model, kind, readable(kind, changed), before));
@@ -103,6 +112,17 @@ function leaksOf(model, { kind, edited, sentence, others, longer, first }) {
     longer:
       longer && changesOf(readSentence(model, kind, readable(kind, longer), first ? null : before), first),
   };
+}
+
+/** The likeliest word of each row of logits [query, word], and its share. */
+function likeliest({ rows, cols, data }) {
+  const words = Array.from({ length: rows }, (_, row) => {
+    const logits = data.subarray(row * cols, (row + 1) * cols);
+    const largest = logits.reduce((most, logit) => Math.max(most, logit), Number.NEGATIVE_INFINITY);
+    const sum = logits.reduce((total, logit) => total + Math.exp(logit - largest), 0);
+    return { id: logits.indexOf(largest), share: 1 / sum };
+  });
+  return { ids: words.map(({ id }) => id), shares: words.map(({ share }) => share) };
 }
 
 /** A sentence with the mask that is tried, and the right ones elsewhere. */

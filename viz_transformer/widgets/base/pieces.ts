@@ -7,7 +7,7 @@ const LETTERS = 18; // of a word in a sentence
 /** Text, or a word in the colour of its role. */
 export type Piece = string | { role: "query" | "key" | "you" | "was"; word: string };
 
-export const named = (role: "query" | "key", token = ""): Piece => ({
+export const named = (role: "query" | "key" | "you", token = ""): Piece => ({
   role,
   word: shortened(token, LETTERS),
 });

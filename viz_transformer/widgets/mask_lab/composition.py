@@ -1,6 +1,6 @@
 """The parts of a mask, and the mask that they make, in numpy.
 
-The page composes the same in composition.js; the tests compare both with `model.masks`.
+The page composes the same in composition.ts; the tests compare both with `model.masks`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a mask lab asks: the padded tokens and the mask over them, as plain values.
 
 A request holds the batch as it was composed, so that whatever answers it composes nothing. The page
-makes the same requests in requests.js, and a test holds the two equal.
+makes the same requests in requests.ts, and a test holds the two equal.
 """
 
 from __future__ import annotations

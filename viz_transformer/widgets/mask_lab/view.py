@@ -13,10 +13,11 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import TEXT, Schema, listed, one_of, or_none, record, whole
-from viz_transformer.widgets.base.traits import Index, SelectionError, Unfolded, check_index
+from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, Unfolded, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 from viz_transformer.widgets.mask_lab.composition import (
     MISTAKES,
+    PAD,
     SIDES,
     STATE,
     MaskedBatch,
@@ -35,7 +36,7 @@ _ABOUT = (
     "closes the hatched cells. Change one word, and the leak meter shows which outputs of a live model "
     "move: a word that the mask closes must not move them."
 )
-#: A smaller change is float32's rounding and no leak; leak_meter.js has the same number.
+#: A smaller change is float32's rounding and no leak; leaks.ts has the same number.
 UNMOVED = 1e-4
 #: The presets with a mistake; an exported page carries their replies too, see `questions`.
 _MISTAKEN_PRESETS = (
@@ -77,12 +78,13 @@ class MaskLab(View):
         edit: what the leak meter changes, ``"word"`` or ``"padding"``: two more padding tokens.
         edited: position of the key whose word is changed.
         unfolded: the panels that stand open, of ``"shapes"``, ``"code"`` and ``"libraries"``.
+        text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
     Setting one of them to an invalid value raises SelectionError and changes nothing.
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     words = traitlets.Dict(help="tokens of the batch: source, target (read) and written").tag(
         sync=True, content=True
@@ -104,6 +106,7 @@ class MaskLab(View):
     edit = traitlets.Unicode("word", help="word or padding").tag(sync=True)
     edited = Index(help="key whose word is changed, counted from 0").tag(sync=True)
     unfolded = Unfolded("shapes", "code", "libraries")
+    text_size = TextSize()
 
     def __init__(
         self,
@@ -216,6 +219,22 @@ class MaskLab(View):
             "allowed": self.batch.allowed,
             "replacements": reply["replacements"],
         }
+
+    def select_leak(self) -> None:
+        """Select the token that leaks to most outputs, of equals a word, then the one that moves them most.
+
+        Raises:
+            UserError: if there is no live model, or it refuses the request.
+        """
+        changes, batch = self.measure()["changes"], self.batch
+        leaks = (changes >= UNMOVED) & batch.real[:, None] & ~batch.allowed.swapaxes(1, 2)
+        moved = np.where(leaks, changes, 0)  # [batch, edited, query]
+        if leaks.any():
+            words = [[token != PAD for token in row] for row in batch.keys]
+            rank = np.lexsort([each.ravel() for each in (moved.max(-1), np.array(words), leaks.sum(-1))])
+            b, key = map(int, np.unravel_index(rank[-1], leaks.shape[:2]))
+            self.sentence, self.edited, self.edit = b, key, "word"
+            self.query, self.key = int(moved[b, key].argmax()), key
 
     def requests(self) -> tuple[Schema, ...]:
         """Return what the page may ask."""

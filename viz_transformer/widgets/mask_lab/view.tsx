@@ -1,0 +1,228 @@
+// The mask lab: a mask composed from parts or painted, and what leaks through it in a live model.
+
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { visible } from "../base/js/text.js";
+import { tween } from "../base/motion.ts";
+import { Pieces, Stage } from "../base/stage.tsx";
+import { type Frame, stageView } from "../base/stage_view.tsx";
+import { useRoom } from "../base/use_room.ts";
+import {
+  composeMask,
+  emptyRows,
+  MASK_TRAITS,
+  type MaskState,
+  paintCells,
+  type Words,
+} from "./composition.ts";
+import { Header, Inspector, MaskControls, Options } from "./controls.tsx";
+import { type Cell, type Contents, layOut } from "./layout.ts";
+import { type LeaksReply, leakRows, leakToShow, readLeaks } from "./leaks.ts";
+import { Panel } from "./panels.tsx";
+import { Picture } from "./picture.tsx";
+import { firstLook, type Preset } from "./presets.ts";
+import { useReply } from "./replies.ts";
+import { type Shown, told } from "./sentences.ts";
+import { TRAITS, type Traits } from "./traits.ts";
+
+const LEGEND = [
+  ["vt-may", "may attend"],
+  ["vt-closed", "closed"],
+  ["vt-mine", "changed by you"],
+] as const;
+
+const stateOf = (traits: Readonly<Traits>) =>
+  Object.fromEntries(MASK_TRAITS.map((name) => [name, traits[name]])) as unknown as MaskState;
+
+/** What one frame shows of the mask and of what was measured. */
+function useSnapshot(frame: Frame<Traits>) {
+  const { traits } = frame;
+  const [words, state] = [traits.words as Words, stateOf(traits)];
+  const composed = composeMask(words, state);
+  const shown: Shown = {
+    ...state,
+    edit: traits.edit,
+    sentence: Math.min(traits.sentence, composed.sentences - 1),
+    edited: Math.min(traits.edited, composed.keys - 1),
+  };
+  const { reply, problem } = useReply(frame, "leaks", words, state);
+  const newest = useRef<{ reply: unknown; size: string }>({ reply: null, size: "" });
+  const size = [composed.sentences, composed.queries, composed.keys].join();
+  if (reply || problem) newest.current = { reply, size };
+  // The last reply stays until the next one, if it is of a mask of this size.
+  const kept = newest.current.size === size ? newest.current.reply : null;
+  const leaks = kept ? readLeaks(kept as LeaksReply) : null;
+  const isMeasured = leaks && (shown.edit === "word" || leaks.longer);
+  const rows = isMeasured ? leakRows(leaks, composed, shown) : null;
+  const chosen = {
+    query: traits.query !== null && traits.query < composed.queries ? traits.query : null,
+    key: traits.key !== null && traits.key < composed.keys ? traits.key : null,
+  };
+  const isAwaited = !reply && !problem;
+  return {
+    words,
+    state,
+    composed,
+    shown,
+    leaks,
+    rows,
+    chosen,
+    problem,
+    isAwaited,
+    polarity: traits.polarity,
+  };
+}
+
+export type Snapshot = ReturnType<typeof useSnapshot>;
+
+/** Sets parts of the mask; what is selected is brought inside it, and moved to a leak. */
+export type Change = (changes: Partial<MaskState>, preset?: Preset) => void;
+
+function Lab({ frame }: { frame: Frame<Traits> }) {
+  const { traits, set } = frame;
+  const snapshot = useSnapshot(frame);
+  const { words, composed, shown, leaks, problem, isAwaited } = snapshot;
+  const [hover, setHover] = useState<Cell | null>(null);
+  // Where the token that leaks most is looked for, in a later frame, once its reply is here.
+  const seeking = useRef<{ among: "batch" | "sentence"; since: typeof frame } | null>(null);
+  useLayoutEffect(() => {
+    if (!seeking.current || seeking.current.since === frame || isAwaited) return;
+    const found = leaks && leakToShow(leaks, composed, shown, seeking.current.among);
+    seeking.current = null;
+    if (found) set(found);
+  });
+  const change: Change = (changes, preset) => {
+    seeking.current = { among: preset ? "batch" : "sentence", since: frame };
+    set((now) => inside(now, changes, preset));
+  };
+  const paint = (cells: Cell[], may: boolean) => {
+    seeking.current = { among: "sentence", since: frame };
+    set((now) => ({
+      painted: paintCells(
+        words,
+        stateOf(now),
+        cells.map(({ row, col }) => [shown.sentence, row, col, may]),
+      ),
+    }));
+  };
+  const { headline, line } = told(leaks, composed, shown, problem);
+  return (
+    <Stage
+      header={<Header snapshot={snapshot} set={set} />}
+      headline={<Pieces pieces={headline} />}
+      line={<Pieces pieces={line} />}
+      controls={<MaskControls snapshot={snapshot} kinds={traits.kinds} change={change} set={set} />}
+      inspector={<Inspector snapshot={snapshot} hover={hover} unfolded={traits.unfolded} set={set} />}
+      options={<Options snapshot={snapshot} kinds={traits.kinds} change={change} set={set} />}
+      about={frame.about}
+      width={frame.width}
+      height={frame.height}
+      textSize={traits.text_size}
+      setTextSize={(size) => set({ text_size: size })}
+    >
+      <MaskRoom frame={frame} snapshot={snapshot} onPoint={setHover} onPaint={paint} />
+      <p class="vt-legend" aria-hidden="true">
+        {LEGEND.map(([sign, says]) => (
+          <span key={says}>
+            <i class={`vt-sign ${sign}`} />
+            {says}
+          </span>
+        ))}
+      </p>
+      {traits.unfolded.map((name) => (
+        <Panel
+          key={name}
+          {...snapshot}
+          query={snapshot.chosen.query}
+          name={name}
+          page={frame}
+          sentence={shown.sentence}
+          theme={frame.theme}
+        />
+      ))}
+    </Stage>
+  );
+}
+
+/** A change of what the mask is made of, with what is selected brought inside the new mask. */
+function inside(now: Readonly<Traits>, changes: Partial<MaskState>, preset?: Preset): Partial<Traits> {
+  const composed = composeMask(now.words as Words, { ...stateOf(now), ...changes });
+  const within = (at: number, size: number) => Math.min(at, size - 1);
+  const kept = {
+    sentence: within(now.sentence, composed.sentences),
+    edited: within(now.edited, composed.keys),
+    query: now.query === null ? null : within(now.query, composed.queries),
+    key: now.key === null ? null : within(now.key, composed.keys),
+  };
+  const looked = preset ? { ...firstLook(preset, composed), edit: "word" } : {};
+  return { ...kept, ...looked, ...(changes as Partial<Traits>) };
+}
+
+interface MaskRoomProps {
+  frame: Frame<Traits>;
+  snapshot: Snapshot;
+  onPoint: (cell: Cell | null) => void;
+  onPaint: (cells: Cell[], may: boolean) => void;
+}
+
+/** The picture, as large as the room that there is. */
+function MaskRoom({ frame, snapshot, onPoint, onPaint }: MaskRoomProps) {
+  const { theme, traits, set } = frame;
+  const { box, room } = useRoom();
+  const motion = useRef(tween()).current;
+  const { composed, shown, rows, leaks, chosen, polarity, isAwaited } = snapshot;
+  const changes = motion.at(rows?.map(({ change }) => (Number.isFinite(change) ? change : 0)) ?? []);
+  if (motion.isMoving()) frame.redraw();
+  const unit = Math.min(26, Math.max(16, frame.width / 80)) * traits.text_size;
+  const measure = (text: string) => ((theme.measure?.(text, 16, false) ?? 0) / 16) * unit;
+  return (
+    <div
+      class="vt-mask-box"
+      ref={box}
+      aria-busy={isAwaited}
+      style={{ minHeight: `${frame.height * 0.45}px` }}
+    >
+      {room && (
+        <Picture
+          layout={layOut(room, unit, contentsOf(snapshot, measure))}
+          {...{ composed, polarity, chosen, rows, changes, measure, onPoint, onPaint }}
+          sentence={shown.sentence}
+          edited={shown.edit === "word" ? shown.edited : null}
+          other={leaks?.replacements[shown.sentence]?.[shown.edited] ?? ""}
+          onChoose={({ row, col }) => set({ query: row, key: col })}
+          onEdit={(edited) => set({ edit: "word", edited })}
+          onQuery={(query) => set({ query })}
+        />
+      )}
+    </div>
+  );
+}
+
+/** What the picture has to hold. */
+function contentsOf({ composed, shown, rows }: Snapshot, measure: (text: string) => number): Contents {
+  const widest = (names: (string | undefined)[]) =>
+    Math.max(0, ...names.map((name) => measure(visible(name ?? ""))));
+  const flipped = rows?.filter(({ writes }) => writes && writes.now.word !== writes.right.word) ?? [];
+  const b = shown.sentence;
+  const empty = emptyRows(composed, b);
+  const hasWrites = rows?.some(({ writes }) => writes);
+  return {
+    queries: composed.queries,
+    keys: composed.keys,
+    names: {
+      query: widest(
+        (composed.queryTokens[b] ?? []).map((name, q) => (empty.includes(q) ? `${name} ∅` : name)),
+      ),
+      key: widest(composed.keyTokens[b] ?? []),
+      now: hasWrites ? widest(rows?.map(({ writes }) => writes?.now.word) ?? []) + 24 : 0,
+      right: widest(flipped.map(({ writes }) => writes?.right.word)),
+    },
+    isMeasured: Boolean(rows),
+  };
+}
+
+export default stageView<Traits>({
+  name: "mask-lab",
+  label: "Mask lab",
+  traits: TRAITS,
+  draw: (frame) => <Lab frame={frame} />,
+});
