@@ -1,4 +1,4 @@
-// A round knob that is dragged along a line, or moved by keys: a slider wherever it stands.
+// A round knob that is dragged along a line or anywhere, or moved by keys: a slider wherever it stands.
 
 import { useRef } from "preact/hooks";
 import { indexAfterKey } from "./js/chart.js";
@@ -8,19 +8,23 @@ interface KnobProps {
   value: number;
   /** What a screen reader says instead of the number. */
   text: string;
-  least: number;
+  least?: number;
   most: number;
-  step: number;
-  /** Where it stands, and how many pixels to the right a value more is. */
+  step?: number;
+  /** Where it stands, and how many pixels to the right a value more is, or the value at another place. */
   x: number;
   y: number;
-  perValue: number;
+  perValue?: number;
+  valueAt?: (x: number, y: number) => number;
+  /** Whether a value more is further down, for the arrow keys. */
+  isDown?: boolean;
   onMove: (value: number) => void;
 }
 
 /** A knob in an SVG picture. */
-export function Knob({ label, value, text, least, most, step, x, y, perValue, onMove }: KnobProps) {
-  const drag = useRef<{ x: number; value: number; scale: number } | null>(null);
+export function Knob(props: KnobProps) {
+  const { label, value, text, least = 0, most, step = 1, x, y, perValue = 1, onMove } = props;
+  const drag = useRef<{ left: number; top: number; scale: number; value: number; x: number } | null>(null);
   const latest = useRef(value); // two keys may come in one frame
   latest.current = value;
   const put = (wanted: number) => {
@@ -43,20 +47,26 @@ export function Knob({ label, value, text, least, most, step, x, y, perValue, on
       transform={`translate(${x} ${y})`}
       onKeyDown={(event) => {
         const count = Math.round((most - least) / step) + 1;
-        const index = indexAfterKey(event, Math.round((latest.current - least) / step), count);
-        if (index === null) return;
+        const isTurned = props.isDown && /^Arrow(Up|Down)$/.test(event.key);
+        const turned = (index: number) => (isTurned ? count - 1 - index : index);
+        const to = indexAfterKey(event, turned(Math.round((latest.current - least) / step)), count);
+        if (to === null) return;
         event.preventDefault();
-        put(least + index * step);
+        put(least + turned(to) * step);
       }}
       onPointerDown={(event) => {
         const box = event.currentTarget.getBoundingClientRect();
         const scale = box.width / event.currentTarget.getBBox().width || 1; // of a page that is zoomed
         event.currentTarget.setPointerCapture(event.pointerId);
-        drag.current = { x: event.clientX, value, scale };
+        const [left, top] = [event.clientX - x * scale, event.clientY - y * scale];
+        drag.current = { left, top, scale, value, x };
       }}
       onPointerMove={(event) => {
         const from = drag.current;
-        if (from) put(from.value + (event.clientX - from.x) / from.scale / perValue);
+        if (!from) return;
+        const toX = (event.clientX - from.left) / from.scale;
+        const toY = (event.clientY - from.top) / from.scale;
+        put(props.valueAt?.(toX, toY) ?? from.value + (toX - from.x) / perValue);
       }}
       onLostPointerCapture={() => {
         drag.current = null;
