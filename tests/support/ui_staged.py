@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
 from tests.support.ui_views import SENTENCE, TOUR
 from viz_transformer import labs
+from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.position_clock import position_clock
 from viz_transformer.widgets.softmax_lab import softmax_lab
 from viz_transformer.widgets.tour import tour
 
@@ -19,6 +22,12 @@ LONG = "the animal did not cross the street because it was too tired"
 
 def _explorer(text: str = SENTENCE, **traits: Any) -> View:
     return explore(load_translator().trace(text), **traits)
+
+
+def _position_lab(chapter: str) -> View:
+    view = labs.position_lab(load_translator())
+    view.unfolded = [chapter] if chapter else []
+    return view
 
 
 #: Two layers of four heads, in each picture of the explorer, and the other views.
@@ -33,6 +42,11 @@ STAGED: dict[str, Callable[[], View]] = {
     "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
     "architecture": lambda: labs.architecture(load_translator(), SENTENCE),
     "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
+    **{
+        f"position lab, {name or 'all'}": partial(_position_lab, name)
+        for name in ("pair", "", "offset", "shift", "shuffle")
+    },
+    "position clock": lambda: position_clock(sinusoidal_encoding(64, 64).numpy(), 3, position=7),
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),

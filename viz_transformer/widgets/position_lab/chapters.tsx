@@ -26,7 +26,7 @@ export function Alikes(place: Place) {
   const dots = all
     .flatMap((rows, each) => rows.map((row) => `M${x(row)} ${yOf(layout, table.cols, each)}h0`))
     .join("");
-  const [from, longest] = [right + 28, width - right - 30 - 2.4 * unit];
+  const [from, longest] = [right + 28, width - right - 30 - 1.6 * unit];
   return (
     <g>
       <path class="vt-alike-halo" d={dots} />
@@ -95,7 +95,7 @@ export function Likeness({ place, scores, offset, onOffset }: LikenessProps) {
   return (
     <g>
       <text x={left} y={0.6 * unit}>
-        score with each position
+        score
       </text>
       {[...new Set([low, 0, high])]
         .filter((score) => !score || Math.abs(y(score) - y(0)) > unit)

@@ -41,7 +41,7 @@ export function Lanes(props: LanesProps) {
   const bars = knob + 1.6 * unit + column;
   const places = sentence.map((_, word) => order.indexOf(word));
   const shown = move([...places, ...sentence.map((_, word) => reply?.moved[word] ?? 0)]);
-  const perLength = (width - bars - 3.4 * unit) / Math.max(1, ...(reply?.moved ?? []));
+  const perLength = Math.max(0, width - bars - 3.4 * unit) / Math.max(1, ...(reply?.moved ?? [])); // of a vector
   const y = (place: number) => head + lane * (place + 0.5);
   const change = ["its vector changes by", "change"].find((title) => measure(title) < width - bars) ?? "";
   const titles = { "as written": 0, "as read": knob, [change]: bars };
@@ -57,6 +57,7 @@ export function Lanes(props: LanesProps) {
           {sentence.map((token, word) => {
             const [at, to, middle] = [y(word), y(shown[word]), (column + knob) / 2];
             const length = shown[sentence.length + word] * perLength;
+            const bar = `${0.44 * lane}px`;
             const name = elide(visible(token), column - 2.2 * unit, measure);
             return (
               <g key={`${word}`} data-elsewhere={places[word] !== word}>
@@ -69,14 +70,9 @@ export function Lanes(props: LanesProps) {
                   y={to}
                   isChosen={places[word] === chosen}
                 />
-                <rect
-                  class="vt-moved"
-                  x={bars}
-                  y={to - 0.22 * lane}
-                  width={length + 1}
-                  height={0.44 * lane}
-                />
-                <text class="vt-amount" x={bars + length + 8} y={to}>
+                <path class="vt-whole" d={`M${bars} ${to}h${perLength}`} style={{ "stroke-width": bar }} />
+                <path class="vt-moved" d={`M${bars} ${to}h${length + 1}`} style={{ "stroke-width": bar }} />
+                <text class="vt-amount" x={Math.max(bars + length, bars + perLength) + 8} y={to}>
                   {reply && isNew && formatWeight(reply.moved[word])}
                 </text>
                 {onOrder && (

@@ -226,12 +226,13 @@ function OneHand(place: Place) {
 }
 
 /** The names of the two waves, each beside a piece of its line. */
-function WaveNames({ layout: { left }, unit, theme, pair, isWave }: Place) {
+function WaveNames({ layout, unit, theme, pair, isWave }: Place) {
   const names = isWave ? ["sin", "cos"] : [`dimension ${2 * pair}`, `dimension ${2 * pair + 1}`];
-  const second = left + 28 + 2 * unit + (theme.measure?.(names[0], 0.85 * unit, false) ?? 0);
+  const wide = 28 + unit + (theme.measure?.(names[1], 0.85 * unit, false) ?? 0);
+  const left = Math.max(0, Math.min(layout.left, layout.width - 2 * wide));
   return (
     <g>
-      {[left, second].map((x, which) => (
+      {[left, left + wide].map((x, which) => (
         <g key={x}>
           <path class={which ? "vt-second" : "vt-first"} d={`M${x} ${0.6 * unit}h22`} />
           <text x={x + 28} y={0.6 * unit}>
