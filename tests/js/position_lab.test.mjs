@@ -48,6 +48,7 @@ test("wavelengths are those of the paper, and look-alikes are near in the pair's
 });
 
 test("a dragged hand stays on the turn that it is on, and one that makes no wave goes to the nearest tip", () => {
+  /** @returns {[right: number, up: number]} */
   const at = (angle) => [Math.cos(angle), Math.sin(angle)];
   const drag = (pair, before, angle) => hands.positionTowards(waves, pair, before, at(angle), true);
   const speed = hands.angularFrequency(3, 64);
@@ -153,7 +154,8 @@ test("a hand's sentences tell how far it has turned, and where it points alike",
 test("all hands together tell apart what one does not", () => {
   const says = (which, pair, position) => {
     const nearest = encodings.nearestRow(which, position);
-    return `${words.allHeadline({ table: which, pair, position, isWave: true }, nearest)}. ${words.allLine(nearest)}`;
+    const shown = { table: which, pair, position, isWave: true, encoding: "", trained: 0 };
+    return `${words.allHeadline(shown, nearest)}. ${words.allLine(nearest)}`;
   };
   assertTable(says, [
     [waves, 3, 7, /^By hand 3, .* like 4 others; by all 32, like no other\. .* position 6, 1\.47 away/],
@@ -165,7 +167,7 @@ test("all hands together tell apart what one does not", () => {
 test("the sentence on offsets bears out what the lines do", () => {
   const says = (encoding, which, position, offset) => {
     const scores = encodings.scoresByPosition(encoding, which, head);
-    const shown = { encoding, position, table: which };
+    const shown = { encoding, position, table: which, pair: 0, isWave: false, trained: 0 };
     const line = words.likenessLine(encoding, offset, encodings.rangeAt(scores, offset));
     return `${words.likenessHeadline(shown, scores, offset)}. ${line}`;
   };

@@ -27,6 +27,10 @@ export function Alikes(place: Place) {
     .flatMap((rows, each) => rows.map((row) => `M${x(row)} ${yOf(layout, table.cols, each)}h0`))
     .join("");
   const [from, longest] = [right + 28, width - right - 30 - 1.6 * unit];
+  const bars = all.map((rows, each) => {
+    const length = Math.max(1, (rows.length / Math.max(1, table.rows - 1)) * longest);
+    return `M${from} ${yOf(layout, table.cols, each)}h${length}`;
+  });
   return (
     <g>
       <path class="vt-alike-halo" d={dots} />
@@ -34,17 +38,7 @@ export function Alikes(place: Place) {
       <text x={from} y={0.6 * unit}>
         alike
       </text>
-      {all.map((rows, each) => (
-        <rect
-          class="vt-count"
-          key={`${each}`}
-          data-chosen={each === pair}
-          x={from}
-          y={yOf(layout, table.cols, each) - 0.8 * place.line}
-          width={Math.max(1, (rows.length / Math.max(1, table.rows - 1)) * longest)}
-          height={1.6 * place.line}
-        />
-      ))}
+      <path class="vt-counts" d={bars.join("")} style={{ "stroke-width": `${1.6 * place.line}px` }} />
       <text class="vt-count-text" x={width} y={yOf(layout, table.cols, pair)}>
         {all[pair]?.length}
       </text>
@@ -57,7 +51,7 @@ export function Border({ place, told }: { place: Place; told: Told }) {
   const { layout, x } = place;
   if (told.encoding !== "learned" || told.trained >= told.table.rows) return null;
   const border = (x(told.trained) + x(told.trained - 1)) / 2;
-  return <path class="vt-border" d={`M${border} ${layout.above.top}V${layout.table.bottom}`} />;
+  return <path class="vt-level" d={`M${border} ${layout.above.top}V${layout.table.bottom}`} />;
 }
 
 interface LikenessProps {
@@ -183,7 +177,7 @@ export function MovingSentence({ place, nWords, shift, onShift }: SentenceProps)
   });
   return (
     <g>
-      <rect class="vt-stood" {...frame(0)} />
+      <rect class="vt-level" {...frame(0)} />
       <rect class="vt-stands" {...frame(start)} />
       <Knob
         label="move by"

@@ -5,6 +5,7 @@
 import { decodeWeights } from "../base/js/weights.js";
 import { angularFrequency } from "../base/positions/hands.ts";
 import { at, dot, dotProducts, type Matrix, matrixOf, rowsOf, scaled } from "./matrix.ts";
+import type { Traits as Declared } from "./traits.ts";
 
 /** A sentence and a head. */
 export interface ProbeHead {
@@ -15,17 +16,12 @@ export interface ProbeHead {
 }
 
 /** What Python sends. */
-export type Data = {
+export type Data = Record<"learned" | "words" | "mixing" | "queries" | "keys", DataView> & {
   n_positions: number;
   d_model: number;
   /** How many of the learned table's first positions were trained. */
   trained: number;
   n_words: number;
-  learned: DataView;
-  words: DataView;
-  mixing: DataView;
-  queries: DataView;
-  keys: DataView;
   /** The words of the live model, and orders of them to offer. */
   sentence: string[];
   orders: number[][];
@@ -33,6 +29,10 @@ export type Data = {
   language: string;
   language_tag?: string;
 };
+
+export interface Traits extends Declared {
+  data: Data;
+}
 
 /** PE(position, 2i) = sin(position / 10000^(2i / d)), PE(position, 2i + 1) = cos of the same. */
 export function sinusoids(rows: number, cols: number): Matrix {

@@ -5,7 +5,7 @@ import { formatWeight } from "../base/js/text.js";
 import { handOf } from "../base/positions/hands.ts";
 import { HandInspector } from "../base/positions/inspector.tsx";
 import { two } from "../base/positions/sentences.ts";
-import { isWave, neighbourCosine } from "./encodings.ts";
+import { isWave, neighbourCosine, type Traits } from "./encodings.ts";
 import { encodingSentence, movedSentence, neighbourSentence, type Told } from "./sentences.ts";
 import type { Shifted } from "./shift.ts";
 
@@ -82,18 +82,15 @@ export function MovedInspector({ encoding, shifted }: { encoding: string; shifte
   );
 }
 
-interface ShuffledProps {
-  encoding: string;
-  order: readonly number[];
-  isOn: boolean;
-}
-
-export function ShuffledInspector({ encoding, order, isOn }: ShuffledProps) {
+/** What the bars are, and the request that gives them. */
+export function ShuffledInspector({ traits }: { traits: Traits }) {
+  const { data, order, positions_on: isOn } = traits;
   return (
     <>
       <p>
-        A live translator with {encoding} positions of its own, {isOn ? "switched on" : "switched off"}. A bar
-        is how far a word's output vector moves, as a share of its length.
+        A live translator with {data.live_encoding} positions of its own,{" "}
+        {isOn ? "switched on" : "switched off"}. A bar is how far a word's output vector moves, as a share of
+        its length.
       </p>
       {!isOn && (
         <p>Without positions the encoder is permutation equivariant: a word takes its vector along.</p>

@@ -1,10 +1,10 @@
 // The position lab: positional encodings over one axis, and in its chapters what attention makes of them.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { Doors } from "../base/doors.tsx";
-import { canAsk, type Model } from "../base/js/kernel.js";
-import { runningText, visible } from "../base/js/text.js";
+import { canAsk } from "../base/js/kernel.js";
+import { visible } from "../base/js/text.js";
 import { unitOf } from "../base/positions/layout.ts";
 import { Positions, type PositionsProps } from "../base/positions/picture.tsx";
 import { sizesOf } from "../base/positions/sentences.ts";
@@ -12,31 +12,25 @@ import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
-import { useKernel } from "../base/use_kernel.ts";
 import { Alikes, Border, Likeness, MovingSentence, Scores } from "./chapters.tsx";
 import {
-  type Data,
   isWave,
   nearestRow,
   type ProbeHead,
   rangeAt,
   scoresByPosition,
+  type Traits,
   unpackPositions,
 } from "./encodings.ts";
 import { LikenessInspector, MovedInspector, OneHandInspector, ShuffledInspector } from "./inspector.tsx";
 import { memoizeLast } from "./memoize.ts";
-import { shuffled } from "./orders.ts";
 import * as says from "./sentences.ts";
+import { type Answered, OrderControls, useReading } from "./reading.tsx";
 import { shiftResult } from "./shift.ts";
-import { Lanes } from "./shuffle.tsx";
-import { TRAITS, type Traits as Declared } from "./traits.ts";
-
-interface Traits extends Declared {
-  data: Data;
-}
+import { Lanes } from "./lanes.tsx";
+import { TRAITS } from "./traits.ts";
 
 const ENCODINGS = ["sinusoidal", "learned", "rotary", "none"];
-const OWN = "own"; // the menu's value for an order that is not among those offered
 /** By what is unfolded, and nothing for all hands. */
 const CHAPTERS = {
   pair: "one hand",
@@ -232,7 +226,7 @@ const DRAWN: Record<string, (lab: Lab) => Chapter> = {
       ),
       line: known ? says.shuffledLine(data.sentence, order, known) : isNew && problem,
       controls: <OrderControls {...{ traits, set, canShuffle }} />,
-      inspector: <ShuffledInspector encoding={data.live_encoding} order={order} isOn={isOn} />,
+      inspector: <ShuffledInspector traits={traits} />,
       picture: (
         <Lanes
           {...{ order, reply, isNew, theme, redraw }}
@@ -245,75 +239,6 @@ const DRAWN: Record<string, (lab: Lab) => Chapter> = {
     };
   },
 };
-
-/** The newest reply of the live model, or why there is none, and whether it is that to what is asked now. */
-interface Answered {
-  reply: says.Reply | null;
-  problem: string;
-  isNew: boolean;
-}
-
-/** Has the words read as the traits say; null asks nothing. */
-function useReading(model: Model, traits: Traits | null): Answered {
-  const kernel = useKernel(model);
-  const request = traits && { order: traits.order, positions_on: traits.positions_on };
-  const asked = JSON.stringify(request);
-  const [newest, setNewest] = useState<Omit<Answered, "isNew"> & { asked: string }>({
-    asked: "",
-    reply: null,
-    problem: "",
-  });
-  useEffect(() => {
-    if (!request) return;
-    kernel.latest(
-      request,
-      (reply: says.Reply) => setNewest({ asked, reply, problem: "" }),
-      (error: Error) => setNewest({ asked, reply: null, problem: error.message }),
-    );
-  }, [kernel, asked]);
-  return { ...newest, isNew: newest.asked === asked };
-}
-
-interface OrderControlsProps {
-  traits: Traits;
-  set: Frame<Traits>["set"];
-  /** Whether any order can be read, and not only those offered. */
-  canShuffle: boolean;
-}
-
-function OrderControls({ traits: { data, order, positions_on: isOn }, set, canShuffle }: OrderControlsProps) {
-  const known = data.orders.findIndex((each) => each.join() === order.join());
-  return (
-    <>
-      <select
-        aria-label="read as"
-        value={known < 0 ? OWN : String(known)}
-        data-lm-suppress-shortcuts="true"
-        onChange={(event) => {
-          const chosen = data.orders[Number(event.currentTarget.value)];
-          if (chosen) set({ order: [...chosen] });
-        }}
-      >
-        {data.orders.map((each, at) => (
-          <option value={String(at)} key={`${at}`}>
-            {runningText(each.map((word) => data.sentence[word]))}
-          </option>
-        ))}
-        <option value={OWN} disabled={known >= 0}>
-          an order of your own
-        </option>
-      </select>
-      {canShuffle && (
-        <button type="button" onClick={() => set((now) => ({ order: shuffled(now.order) }))}>
-          shuffle
-        </button>
-      )}
-      <button type="button" aria-pressed={isOn} onClick={() => set({ positions_on: !isOn })}>
-        positions {isOn ? "on" : "off"}
-      </button>
-    </>
-  );
-}
 
 export default stageView<Traits>({
   name: "position-lab",

@@ -13,7 +13,7 @@ interface LanesProps {
   sentence: readonly string[];
   order: readonly number[];
   /** The newest reply, and whether it is that to this order. */
-  reply: Reply | null;
+  reply?: Reply;
   isNew: boolean;
   theme: Theme;
   /** Pixels of text. */
@@ -46,11 +46,16 @@ export function Lanes(props: LanesProps) {
   const change = ["its vector changes by", "change"].find((title) => measure(title) < width - bars) ?? "";
   const titles = { "as written": 0, "as read": knob, [change]: bars };
   return (
-    <div class="vt-lanes-box" ref={box} style={{ "min-height": `${least}px` }}>
+    <div class="vt-positions" ref={box} style={{ "min-height": `${least}px` }}>
       {room && (
-        <svg class="vt-lanes" {...{ width, height }} role="group" aria-label="Words and their vectors">
+        <svg
+          class="vt-over vt-lanes"
+          {...{ width, height }}
+          role="group"
+          aria-label="Words and their vectors"
+        >
           {Object.entries(titles).map(([title, x]) => (
-            <text class="vt-quiet" key={title} x={x} y={0.7 * unit}>
+            <text key={title} x={x} y={0.7 * unit}>
               {title}
             </text>
           ))}
@@ -61,15 +66,18 @@ export function Lanes(props: LanesProps) {
             const name = elide(visible(token), column - 2.2 * unit, measure);
             return (
               <g key={`${word}`} data-elsewhere={places[word] !== word}>
-                <Named {...{ name, unit }} place={word} x={0} y={at} />
-                <path class="vt-link" d={`M${column} ${at}C${middle} ${at} ${middle} ${to} ${knob} ${to}`} />
-                <Named
-                  {...{ name, unit }}
-                  place={places[word]}
-                  x={knob + 1.4 * unit}
-                  y={to}
-                  isChosen={places[word] === chosen}
-                />
+                {[
+                  [word, 0, at],
+                  [places[word], knob + 1.4 * unit, to],
+                ].map(([place, x, y], which) => (
+                  <text key={`${which}`} {...{ x, y }}>
+                    {place}
+                    <tspan class="vt-lane-name" x={x + 1.6 * unit} data-chosen={which && place === chosen}>
+                      {name}
+                    </tspan>
+                  </text>
+                ))}
+                <path class="vt-lane" d={`M${column} ${at}C${middle} ${at} ${middle} ${to} ${knob} ${to}`} />
                 <path class="vt-whole" d={`M${bars} ${to}h${perLength}`} style={{ "stroke-width": bar }} />
                 <path class="vt-moved" d={`M${bars} ${to}h${length + 1}`} style={{ "stroke-width": bar }} />
                 <text class="vt-amount" x={Math.max(bars + length, bars + perLength) + 8} y={to}>
@@ -94,28 +102,5 @@ export function Lanes(props: LanesProps) {
         </svg>
       )}
     </div>
-  );
-}
-
-interface NamedProps {
-  name: string;
-  place: number;
-  unit: number;
-  x: number;
-  y: number;
-  isChosen?: boolean;
-}
-
-/** A word beside the number of its place. */
-function Named({ name, place, unit, x, y, isChosen = false }: NamedProps) {
-  return (
-    <>
-      <text class="vt-quiet" {...{ x, y }}>
-        {place}
-      </text>
-      <text class="vt-lane-name" x={x + 1.6 * unit} y={y} data-chosen={isChosen}>
-        {name}
-      </text>
-    </>
   );
 }
