@@ -13,7 +13,8 @@ export interface Told {
 
 const LISTED = 4; // positions by their numbers
 
-export const sizesOf = ({ rows, cols }: Table) => `${rows} positions, ${cols} dimensions`;
+export const sizesOf = ({ rows, cols }: Table) =>
+  `${rows} position${rows === 1 ? "" : "s"}, ${cols} dimensions`;
 
 export const two = (value: number) => formatNumber(value, 2);
 
