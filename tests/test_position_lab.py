@@ -174,9 +174,8 @@ def close(found: list[float], wanted: np.ndarray) -> None:
 def test_the_page_computes_what_python_and_torch_do(lab: PositionLab) -> None:
     lab.shift = 17
     scripts = {
-        "unpackPositions": "widgets/position_lab/view.js",
-        "shiftResult": "widgets/position_lab/shift.js",
-        "scoresByPosition": "widgets/position_lab/encodings.js",
+        "unpackPositions, scoresByPosition": "widgets/position_lab/encodings.ts",
+        "shiftResult": "widgets/position_lab/shift.ts",
     }
     given = {"data": lab.data, "shift": 17, "encodings": ENCODINGS}
     pages = dict(zip(ENCODINGS, answers_in_node(scripts, PAGE, given), strict=True))

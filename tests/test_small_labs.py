@@ -53,22 +53,19 @@ def test_the_clock_describes_the_chosen_pair() -> None:
 
 def test_the_page_turns_the_hands_as_numpy_does() -> None:
     answer = """({ bytes, places }) => {
-        const table = readTable({ n_positions: 64, d_model: 64, table: bytes });
+        const table = readTable(bytes, 64, 64);
         return places.map(([pair, position]) => ({
             hand: handOf(table, pair, position), alike: lookAlikes(table, position, pair) }));
     }"""
     places = [(pair, position) for pair in (0, 3, 9, 31) for position in (0, 7, 63)]
     found = answers_in_node(
-        {
-            "readTable, handOf": "widgets/position_clock/view.js",
-            "lookAlikes": "widgets/base/js/clock_hands.js",
-        },
+        {"readTable, handOf, lookAlikes": "widgets/base/positions/hands.ts"},
         answer,
         {"bytes": vt.position_clock(TABLE).data["table"], "places": places},
     )
     for (pair, position), page in zip(places, found, strict=True):
         angle = position / 10_000 ** (2 * pair / 64)
-        np.testing.assert_allclose(page["hand"], [np.sin(angle), np.cos(angle)], atol=1e-6)
+        np.testing.assert_allclose(page["hand"], [np.cos(angle), np.sin(angle)], atol=1e-6)
         assert tuple(page["alike"]) == look_alikes(TABLE, position, pair)
 
 

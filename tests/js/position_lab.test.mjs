@@ -1,16 +1,18 @@
-// The position lab: where its pictures answer, and what its sentences say. tests/test_position_lab.py holds
-// its numbers to Python's and torch's.
+// The position lab and the clock: where their hands point and answer, and what their sentences say.
+// tests/test_position_lab.py holds the numbers to Python's and torch's.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as hands from "../../viz_transformer/widgets/base/js/clock_hands.js";
-import * as encodings from "../../viz_transformer/widgets/position_lab/encodings.js";
-import * as matrix from "../../viz_transformer/widgets/position_lab/matrix.js";
-import * as words from "../../viz_transformer/widgets/position_lab/narration.js";
-import { sentenceScores, shiftResult } from "../../viz_transformer/widgets/position_lab/shift.js";
-import { exchanged, shuffled } from "../../viz_transformer/widgets/position_lab/shuffle.js";
-import { assertNear, assertTable } from "./helpers.mjs";
+import * as hands from "../../viz_transformer/widgets/base/positions/hands.ts";
+import * as layout from "../../viz_transformer/widgets/base/positions/layout.ts";
+import * as told from "../../viz_transformer/widgets/base/positions/sentences.ts";
+import * as encodings from "../../viz_transformer/widgets/position_lab/encodings.ts";
+import * as matrix from "../../viz_transformer/widgets/position_lab/matrix.ts";
+import { placed, shuffled } from "../../viz_transformer/widgets/position_lab/orders.ts";
+import * as words from "../../viz_transformer/widgets/position_lab/sentences.ts";
+import { sentenceScores, shiftResult } from "../../viz_transformer/widgets/position_lab/shift.ts";
+import { assertNear, assertTable, withoutMarks } from "./helpers.mjs";
 
 const table = encodings.sinusoids(40, 8);
 const waves = encodings.sinusoids(64, 64);
@@ -37,24 +39,75 @@ const head = (() => {
 test("wavelengths are those of the paper, and look-alikes are near in the pair's own plane", () => {
   assertNear(hands.wavelength(0, 512), 2 * Math.PI);
   assertNear(hands.wavelength(10, 64), 2 * Math.PI * 10000 ** (20 / 64));
-  assert.equal(words.tokens(hands.wavelength(31, 64)), "47,117");
+  assert.equal(told.tokens(hands.wavelength(31, 64)), "47,117");
   assert.deepEqual(hands.lookAlikes(table, 7, 0), [1, 13, 26, 32]);
   assert.equal(hands.lookAlikes(zeros(5, 4), 2, 1).length, 4);
-  assert.equal(encodings.confusions(table, 7)[0], 4);
   assert.equal(encodings.nearestRow(waves, 7).row, 6);
+  assert.equal(encodings.nearestRow(zeros(1, 4), 0), null);
   assert.equal(encodings.rangeAt(encodings.scoresByPosition("none", table, head), 40), null);
+});
+
+test("a dragged hand stays on the turn that it is on, and one that makes no wave goes to the nearest tip", () => {
+  /** @returns {[right: number, up: number]} */
+  const at = (angle) => [Math.cos(angle), Math.sin(angle)];
+  const drag = (pair, before, angle) => hands.positionTowards(waves, pair, before, at(angle), true);
+  const speed = hands.angularFrequency(3, 64);
+  assertTable(drag, [
+    [3, 7, 9 * speed, 9],
+    [3, 22, 24 * speed, 24],
+    [3, 22, 9 * speed, 24], // the same direction, a turn later
+    [0, 50, 51, 51],
+    [0, 50, 48, 48],
+    [0, 0, -1, 0], // the table has nothing before its first position
+    [31, 5, 3, 63], // and nothing after its last
+  ]);
+  const learned = numbers(6, 4, 2);
+  const [right, up] = hands.handOf(learned, 1, 4);
+  assert.equal(hands.positionTowards(learned, 1, 0, [right + 0.01, up], false), 4);
+  assert.equal(hands.reachOf(zeros(3, 2), 0), 1);
+});
+
+test("as many hands are drawn as have room, with the first, the last and the chosen one", () => {
+  assertTable(
+    (pairs, count, chosen) => hands.shownPairs(pairs, count, chosen).join(),
+    [
+      [32, 5, 3, "0,3,16,23,31"],
+      [32, 3, 30, "0,30,31"],
+      [32, 2, 3, "0,3,31"],
+      [3, 9, 1, "0,1,2"],
+      [1, 9, 0, "0"],
+      [2, 2, 1, "0,1"],
+    ],
+  );
+  const phone = layout.layOut({ width: 318, height: 420 }, 16);
+  assert.ok(phone.hands.count < 6 && 2 * phone.hands.radius * phone.hands.count <= 420);
+});
+
+test("a place on the axis is a whole position, and so is every tick", () => {
+  const wide = layout.layOut({ width: 900, height: 470 }, 16);
+  for (const rows of [1, 5, 64, 1000]) {
+    for (const position of [0, rows >> 1, rows - 1])
+      assert.equal(layout.positionAt(wide, rows, layout.xOf(wide, rows, position)), position);
+    assert.equal(layout.positionAt(wide, rows, -50), 0);
+    assert.equal(layout.positionAt(wide, rows, 5000), rows - 1);
+    const ticks = layout.ticksOf(rows, 600, 40);
+    assert.ok(
+      ticks.every((tick) => Number.isInteger(tick) && tick >= 0 && tick < rows),
+      `${ticks}`,
+    );
+    assert.ok(ticks.length <= 16 && ticks[0] === 0);
+  }
 });
 
 test("a score of sums has four parts, and the claim is judged by what changed", () => {
   const { parts } = sentenceScores("sinusoidal", table, head, 4);
   const names = ["word · word", "word · position", "position · word", "position · position"];
   assert.equal(parts.map(([name]) => name).join(), names.join());
-  const verdict = (encoding, shift) => {
-    const { changed, size } = shiftResult(encoding, table, head, shift);
-    return words.claimVerdict(shift, changed, size);
-  };
-  const verdicts = [verdict("sinusoidal", 9), verdict("rotary", 9), verdict("rotary", 0)];
-  assert.deepEqual(verdicts, ["false", "true", ""]);
+  const verdict = (encoding, shift) => words.claimHolds(shift, shiftResult(encoding, table, head, shift));
+  assert.deepEqual(
+    [verdict("sinusoidal", 9), verdict("rotary", 9), verdict("rotary", 0)],
+    [false, true, null],
+  );
 });
 
 test("neighbours' cosine is a mean over its rows", () => {
@@ -63,51 +116,77 @@ test("neighbours' cosine is a mean over its rows", () => {
   assert.equal(encodings.neighbourCosine(table, 5, 6), null);
 });
 
-test("the readout names position, dimension, value and wavelength", () => {
-  const learned = matrix.matrixOf(Float64Array.from([-0.5, 0]), 1, 2);
-  assertTable(words.cellSentence, [
-    ["sinusoidal", waves, 7, 12, "position 7, dimension 12: 0.95, one turn every 35.3 tokens"],
-    ["learned", learned, 0, 0, "position 0, dimension 0: −0.50"],
+test("a hand's sentences tell how far it has turned, and where it points alike", () => {
+  const says = (which, encoding, pair, position) => {
+    const isWave = encodings.isWave(encoding);
+    const shown = { table: which, pair, position, isWave, encoding, trained: 19 };
+    return `${words.handHeadline(shown)}. ${words.handLine(shown)}`;
+  };
+  assertTable(says, [
+    [
+      waves,
+      "sinusoidal",
+      3,
+      7,
+      /^At position 7, hand 3 has turned 169°\. .* 14\.9 tokens\. .* at 22, 37, 51, 52\.$/,
+    ],
+    [
+      waves,
+      "sinusoidal",
+      0,
+      7,
+      /has turned 401°\. A turn takes 6\.3 tokens\. .* 1, 13, 26, 32 and \d more\.$/,
+    ],
+    [waves, "sinusoidal", 31, 7, /has turned 0\.053°\. A turn takes 47,117 tokens\. .* everywhere else\.$/],
+    [waves, "rotary", 3, 7, /^At position 7, pair 3 is turned by 169°/],
+    [
+      numbers(40, 8, 4),
+      "learned",
+      1,
+      5,
+      /^At position 5, dimensions 2 and 3 are −?\d\.\d\d and −?\d\.\d\d\. Nearly/,
+    ],
+    [numbers(40, 8, 4), "learned", 1, 30, /Only positions 0 to 18 occurred in training/],
+    [zeros(8, 8), "none", 0, 0, /^Every number is 0, at every position\. Neither/],
   ]);
-  assert.equal(
-    words.formula("sinusoidal", 6, 64),
-    "PE(pos, 12) = sin(pos / 10000^(12/64)) · PE(pos, 13) = cos(pos / 10000^(12/64))",
-  );
 });
 
-test("a pair's sentence says why it cannot tell positions apart", () => {
-  const nearest = encodings.nearestRow(waves, 7);
-  assertTable(
-    (pair) =>
-      words.pairSentence(
-        "sinusoidal",
-        waves,
-        { pair, position: 7 },
-        hands.lookAlikes(waves, 7, pair),
-        nearest,
-      ),
-    [
-      [0, /once every 6\.3 tokens\. .* position 7 looks like 1, 13, 26, .*: the hand comes round again\./],
-      [6, /looks like 6, 8, .*moves little from word to word, and comes round again/],
-      [12, /and 8 more: the hand moves too little from word to word/],
-      [31, /all positions look alike: its hand is so slow that it has hardly moved/],
-      [0, /All 32 pairs together tell it from every other: the nearest, 6, is 1\.47 away\./],
-    ],
-  );
-  const none = words.pairSentence("none", zeros(8, 8), { pair: 0, position: 0 }, [1], null);
-  assert.match(none, /neither this pair nor all 4 together/);
+test("all hands together tell apart what one does not", () => {
+  const says = (which, pair, position) => {
+    const nearest = encodings.nearestRow(which, position);
+    const shown = { table: which, pair, position, isWave: true, encoding: "", trained: 0 };
+    return `${words.allHeadline(shown, nearest)}. ${words.allLine(nearest)}`;
+  };
+  assertTable(says, [
+    [waves, 3, 7, /^By hand 3, .* like 4 others; by all 32, like no other\. .* position 6, 1\.47 away/],
+    [zeros(8, 8), 3, 7, /like 7 others; by all 4, like others too/],
+    [zeros(1, 4), 0, 0, /like no other; .* There is no other position\.$/],
+  ]);
 });
 
 test("the sentence on offsets bears out what the lines do", () => {
   const says = (encoding, which, position, offset) => {
     const scores = encodings.scoresByPosition(encoding, which, head);
-    return words.offsetSentence(encoding, scores, { position, offset }, encodings.rangeAt(scores, offset));
+    const shown = { encoding, position, table: which, pair: 0, isWave: false, trained: 0 };
+    const line = words.likenessLine(encoding, offset, encodings.rangeAt(scores, offset));
+    return `${words.likenessHeadline(shown, scores, offset)}. ${line}`;
   };
-  const sums = /^Position 7 · position 10 \(offset \+3\) = \d\.\d\d\. .*Only the offset counts\.$/;
   assertTable(says, [
-    ["sinusoidal", table, 7, 3, sums],
-    ["learned", numbers(40, 8, 4), 7, -3, /position 4 \(offset −3\).*the position counts/],
-    ["sinusoidal", table, 7, -9, /^The table has no position −2/],
+    [
+      "sinusoidal",
+      table,
+      7,
+      3,
+      /^Position 7 · position 10 = \d\.\d\d\. At offset \+3 it is the same from every/,
+    ],
+    [
+      "learned",
+      numbers(40, 8, 4),
+      7,
+      -3,
+      /position 4 = .*At offset −3 the scores run from .* position counts/,
+    ],
+    ["sinusoidal", table, 7, -9, /^The table has no position −2\. At offset −9 it is the same/],
     ["rotary", table, 7, 3, /^One query at position 7 · one key at 10/],
     ["none", zeros(40, 8), 7, 3, /All are 0/],
   ]);
@@ -117,20 +196,18 @@ test("the shuffle's sentence follows the model's answer", () => {
   const still = { moved: [0, 2e-7, 0], translation: "a", as_written: "a" };
   const changed = { moved: [0.1, 1.25, 0.2], translation: "a", as_written: "b" };
   assertTable(
-    (order, reply) => words.shuffleSentence(["the", "<b>", "cat"], { order }, reply),
+    (order, reply) => withoutMarks(words.shuffledLine(["the", "<b>", "cat"], order, reply)),
     [
-      [[2, 1, 0], changed, /<b>.* moved most, by 1\.25 of its length\. The translation changes too\.$/],
-      [[2, 1, 0], still, /none changes by 0\.0001 .*permutation equivariance\..*one translation/],
-      [[0, 1, 2], still, /in which they were written/],
+      [[2, 1, 0], changed, "<b> changes most, by 1.25 of its length. As written, the translation was b."],
+      [[2, 1, 0], still, /^No vector changes: .*the translation is the same\.$/],
+      [[0, 1, 2], still, /as they were written/],
     ],
   );
 });
 
-test("words change places one step at a time, and a shuffle is a new order of the same words", () => {
-  assert.deepEqual(exchanged([0, 1, 2], 0, 1), [1, 0, 2]);
-  const order = [2, 0, 1];
-  assert.equal(exchanged(order, 0, -1), order);
-  assert.equal(exchanged(order, 2, 3), order);
+test("a word put at another place moves those between, and a shuffle is a new order of the same words", () => {
+  assert.deepEqual(placed([0, 1, 2, 3], 0, 2), [1, 2, 0, 3]);
+  assert.deepEqual(placed([0, 1, 2, 3], 3, 1), [0, 3, 1, 2]);
   for (const draw of [0, 0.3, 0.999]) {
     const next = shuffled([0, 1, 2, 3], () => draw);
     assert.deepEqual([...next].sort(), [0, 1, 2, 3]);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import viz_transformer as vt
@@ -16,6 +17,11 @@ from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.scaling_lab import scaling_lab
 from viz_transformer.widgets.schedule_lab import schedule_lab
+from viz_transformer.model.positional import sinusoidal_encoding
+from viz_transformer.translator import load_translator
+from viz_transformer.widgets.base.view import View
+from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.position_clock import position_clock
 from viz_transformer.widgets.softmax_lab import softmax_lab
 from viz_transformer.widgets.tour import tour
 
@@ -30,6 +36,10 @@ def _head_off() -> View:
     lab = labs.head_lab(load_translator(), "the teacher lost his book")
     lab.factors = [{"kind": "encoder", "layer": 1, "head": 1, "factor": 0}]
     return lab
+def _position_lab(chapter: str) -> View:
+    view = labs.position_lab(load_translator())
+    view.unfolded = [chapter] if chapter else []
+    return view
 
 
 #: Two layers of four heads, in each picture of the explorer, and the other views.
@@ -47,6 +57,11 @@ STAGED: dict[str, Callable[[], View]] = {
     "beam stepper": lambda: labs.beam_stepper(load_translator()),
     "head lab": _head_off,
     "mask lab": lambda: labs.mask_lab(load_translator()),
+    **{
+        f"position lab, {name or 'all'}": partial(_position_lab, name)
+        for name in ("pair", "", "offset", "shift", "shuffle")
+    },
+    "position clock": lambda: position_clock(sinusoidal_encoding(64, 64).numpy(), 3, position=7),
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "scaling lab": lambda: scaling_lab({d: drawn_scores(d, n_queries=200).numpy() for d in (4, 16, 64, 256)}),
     "schedule lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5, 10], [0, 1], level=("ln 35", 3.56)),

@@ -30,14 +30,6 @@ def test_a_page_keeps_what_was_unfolded_and_keys_fold_it_again(page: Page, tmp_p
     expect(code).to_be_hidden()
 
 
-def test_one_panel_of_the_position_lab_stands_open(page: Page, tmp_path: Path) -> None:
-    root = open_exported(page, export_html(vt.position_lab(), tmp_path / "page.html"), ".vt-position-lab")
-    expect(root.locator(".vt-pair canvas")).to_be_visible()
-    root.locator(".vt-offset .vt-fold-head").click()
-    expect(root.locator(".vt-offset canvas")).to_be_visible()
-    expect(root.locator(".vt-pair canvas")).to_be_hidden()
-
-
 def test_a_panel_that_does_not_exist_is_refused() -> None:
     view = vt.mask_lab()
     with pytest.raises(SelectionError, match="the panels are shapes, code, libraries"):

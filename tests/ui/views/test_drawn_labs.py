@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -115,22 +116,59 @@ def test_the_width_is_dragged_and_the_line_of_variances_levelled(opened: Opened)
     assert value(along) == 16
 
 
-def test_the_clocks_pair_and_position_are_dragged(opened: Opened) -> None:
+def test_hand_waves_table_and_cursor_of_the_clock_are_dragged_and_agree(opened: Opened) -> None:
     root = opened("position-clock")
-    pair, position, told = handle(root, "pair of columns"), handle(root, "position"), root.locator(".vt-told")
-    expect(told).to_contain_text("one turn every 14.9 tokens. At position 7")
-    expect(told).to_contain_text("nearly the same way as at 22, 37, 51, 52.")
+    pair, position, hand = (
+        root.get_by_role("slider", name=name, exact=True)
+        for name in ("hand", "position", "position, by its hand")
+    )
+    headline, line = root.locator(".vt-headline"), root.locator(".vt-line")
+    expect(headline).to_have_text("At position 7, hand 3 has turned 169°")
+    expect(line).to_have_text("A turn takes 14.9 tokens. It points nearly the same way at 22, 37, 51, 52.")
+
+    # The hand is dragged down from where it points, to the left: it turns on, past its lowest point.
+    drag_handle(hand, 80, 90)
+    here = int(value(position))
+    assert 8 <= here <= 12
+    assert value(hand) == here
     drag_handle(position, 200, 0)
-    drag_handle(pair, -60, 0)
-    here, fast = int(value(position)), int(value(pair))
-    assert here > 7
+    assert value(hand) == value(position) > 20
+    drag_handle(pair, 0, -12)
+    fast = int(value(pair))
     assert fast < 3
-    expect(told).to_contain_text(f"Pair {fast}, ")
-    expect(told).to_contain_text(", ".join(map(str, look_alikes(TABLE, here, fast)[:8])))
-    pair.press("End")
-    position.press("Home")
-    assert (value(pair), value(position)) == (31, 0)
-    expect(told).to_contain_text("one turn every 47,117.2 tokens")
+    alike = ", ".join(map(str, look_alikes(TABLE, int(value(position)), fast)[:4]))
+    expect(line).to_contain_text(f"at {alike}")
+
+    # A press on the waves chooses the position, on the table the pair too.
+    surface = root.locator(".vt-surface")
+    box = surface.bounding_box()
+    assert box is not None
+    surface.click(position={"x": 1, "y": 20})
+    assert (value(position), value(pair)) == (0, fast)
+    surface.click(position={"x": box["width"] - 2, "y": box["height"] - 2})
+    assert (value(position), value(pair)) == (63, 31)
+    expect(line).to_contain_text("A turn takes 47,117 tokens")
+    pair.press("ArrowUp")
+    position.press("ArrowLeft")
+    hand.press("ArrowLeft")
+    assert (value(position), value(pair)) == (61, 30)
+
+
+def test_the_clock_on_a_phone_has_few_hands_and_whole_numbers_on_its_axis(opened: Opened) -> None:
+    root = opened("position-clock")
+    for size in (PHONE, LAPTOP):
+        root.page.set_viewport_size(size)
+        next_frames(root)
+        next_frames(root)
+        ticks = [int(text) for text in root.locator(".vt-tick").all_text_contents()]
+        assert set(ticks) <= set(range(64))
+        hands = [each.bounding_box() for each in root.locator(".vt-small-hand > .vt-face").all()]
+        assert 3 <= len(hands) <= 8
+        for one, other in pairwise(hands):
+            assert one
+            assert other
+            assert one["y"] + one["height"] < other["y"]
+            assert one["height"] > 24
 
 
 def test_the_schedules_peak_and_warm_up_are_dragged(opened: Opened) -> None:

@@ -21,7 +21,7 @@ def make() -> Tour:
         view,
         [
             {
-                "caption": "Sinusoids: a row for each position, and in each pair of columns a clock hand.",
+                "caption": "Sinusoids: a column for each position; each pair of its numbers is a clock hand.",
                 "state": hands,
             },
             {

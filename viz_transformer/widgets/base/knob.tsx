@@ -1,8 +1,7 @@
-// A round knob that is dragged along a line, or moved by keys: a slider wherever it stands.
+// A round knob that is dragged along a line or anywhere, or moved by keys: a slider wherever it stands.
 
 import { useRef } from "preact/hooks";
-import { indexAfterKey } from "./js/chart.js";
-import { nearestValue } from "./js/scales.js";
+import { indexAfterKey, nearestValue } from "./js/scales.js";
 
 interface KnobProps {
   label: string;
@@ -16,17 +15,18 @@ interface KnobProps {
   /** Where it stands. */
   x: number;
   y: number;
-  /** Along which it moves, and the value that stands at a pixel there. */
+  /** Along which it moves, and the value that stands at a place of the picture. */
   axis?: "x" | "y";
-  valueAt: (pixel: number) => number;
+  valueAt: (x: number, y: number) => number;
+  /** Whether a value more is further down, for the arrow keys. */
+  isDown?: boolean;
   onMove: (value: number) => void;
 }
 
 /** A knob in an SVG picture. */
 export function Knob(props: KnobProps) {
   const { label, value, text, values, near, x, y, axis = "x", valueAt, onMove } = props;
-  const pointed = (event: PointerEvent) => (axis === "x" ? event.clientX : event.clientY);
-  const drag = useRef<{ at: number; place: number; scale: number } | null>(null);
+  const drag = useRef<{ left: number; top: number; scale: number } | null>(null);
   const latest = useRef(value); // two keys may come in one frame
   latest.current = value;
   const put = (index: number) => {
@@ -50,22 +50,24 @@ export function Knob(props: KnobProps) {
       aria-valuetext={text}
       transform={`translate(${x} ${y})`}
       onKeyDown={(event) => {
-        const index = indexAfterKey(event, nearestValue(values, latest.current), values.length);
-        if (index === null) return;
+        const isTurned = props.isDown && /^Arrow(Up|Down)$/.test(event.key);
+        const turned = (index: number) => (isTurned ? values.length - 1 - index : index);
+        const to = indexAfterKey(event, turned(nearestValue(values, latest.current)), values.length);
+        if (to === null) return;
         event.preventDefault();
         event.stopPropagation();
-        put(index);
+        put(turned(to));
       }}
       onPointerDown={(event) => {
         const box = event.currentTarget.getBoundingClientRect();
         const scale = box.width / event.currentTarget.getBBox().width || 1; // of a page that is zoomed
         event.currentTarget.setPointerCapture(event.pointerId);
-        drag.current = { at: pointed(event), place: axis === "x" ? x : y, scale };
+        drag.current = { left: event.clientX - x * scale, top: event.clientY - y * scale, scale };
       }}
       onPointerMove={(event) => {
         if (!drag.current) return;
-        const { at, place, scale } = drag.current;
-        const wanted = valueAt(place + (pointed(event) - at) / scale);
+        const { left, top, scale } = drag.current;
+        const wanted = valueAt((event.clientX - left) / scale, (event.clientY - top) / scale);
         if (Number.isFinite(wanted)) put(nearestValue(values, wanted, near));
       }}
       onLostPointerCapture={() => {

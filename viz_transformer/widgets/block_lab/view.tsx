@@ -1,15 +1,15 @@
 // The block lab: the vector of one word is reversed, and each part of a block shows which words move.
 
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { textColourOn } from "../base/js/colour.js";
 import { elide, visible } from "../base/js/text.js";
-import { tween } from "../base/motion.ts";
 import { changeRgb, css } from "../base/ramps.ts";
 import { newestReply } from "../base/replies.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Tabs } from "../base/tabs.tsx";
+import { useTween } from "../base/use_tween.ts";
 import { useKernel } from "../base/use_kernel.ts";
 import { useRoom } from "../base/use_room.ts";
 import { headlineOf, MOST, moveText, movesOf, type Reply, UNMOVED } from "./spread.ts";
@@ -90,9 +90,8 @@ interface PictureProps {
 function Picture({ frame, reply, changed, moves, isOld, choose }: PictureProps) {
   const { box, room } = useRoom();
   const { tokens, parts } = reply;
-  const motion = useRef(tween()).current;
-  const shown = motion.at(moves.flat()); // [part · word]
-  if (motion.isMoving()) frame.redraw();
+  const motion = useTween(frame.redraw);
+  const shown = motion.move(moves.flat()); // [part · word]
   const { unit } = frame;
   const measure = (text: string) => frame.theme.measure?.(text, unit, true) ?? 0;
   const widest = Math.max(...tokens.map((token) => measure(visible(token))));

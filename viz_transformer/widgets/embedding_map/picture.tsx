@@ -4,8 +4,8 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fitCanvas, pointerPosition } from "../base/js/canvas.js";
 import type { Theme } from "../base/js/colour.js";
 import { visible } from "../base/js/text.js";
-import { tween } from "../base/motion.ts";
 import { useRoom } from "../base/use_room.ts";
+import { useTween } from "../base/use_tween.ts";
 import type { Analogy, Embeddings, Neighbour } from "./neighbours.ts";
 import { cameraOf, type Name, type Place, pixelsOf, placeNames, pointAt, pointBeside } from "./places.ts";
 
@@ -33,9 +33,8 @@ export function Picture({ frame, shown, choose }: PictureProps) {
   const [hovered, setHovered] = useState(-1);
   const { embeddings, index, zoom } = shown;
   const camera = useMemo(() => cameraOf(embeddings.points, index, zoom), [embeddings, index, zoom]);
-  const motion = useRef(tween()).current;
-  const [x = 0, y = 0, right = 1, up = 1] = motion.at([...camera.middle, ...camera.reach.map(Math.log)]);
-  if (motion.isMoving()) frame.redraw();
+  const { move } = useTween(frame.redraw);
+  const [x = 0, y = 0, right = 1, up = 1] = move([...camera.middle, ...camera.reach.map(Math.log)]);
   const seen = { middle: [x, y], reach: [Math.exp(right), Math.exp(up)] } as const;
   const pixels = room ? pixelsOf(embeddings.points, seen, room) : [];
   useLayoutEffect(() => {

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { indexAfterKey } from "../base/js/chart.js";
+import { indexAfterKey } from "../base/js/scales.js";
 import type { Theme } from "../base/js/colour.js";
 import { elide, formatNumber, shortened, visible } from "../base/js/text.js";
 import { tween } from "../base/motion.ts";

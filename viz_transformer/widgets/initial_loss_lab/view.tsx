@@ -1,18 +1,18 @@
 // The initial loss lab: the logits of an untrained model at one place, and the curve of its loss.
 
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { linePath } from "../base/axes.ts";
 import { Chart, Key } from "../base/chart.tsx";
 import { nearestValue } from "../base/js/scales.js";
 import { formatNumber, visible } from "../base/js/text.js";
 import { Knob } from "../base/knob.tsx";
-import { tween } from "../base/motion.ts";
 import { Range } from "../base/range.tsx";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { codeOf, headlineOf, lineOf, sentenceText, stdText } from "./sentences.ts";
 import { type Chosen, evenLoss, logitsAt, type Starts } from "./starts.ts";
+import { useTween } from "../base/use_tween.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 const LABEL = "standard deviation of the embeddings";
@@ -29,9 +29,8 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
     sentence,
     place: Math.min(traits.place, last(sentence)),
   };
-  const motion = useRef(tween()).current;
-  const logits = motion.at(logitsAt(starts, chosen));
-  if (motion.isMoving()) frame.redraw();
+  const motion = useTween(frame.redraw);
+  const logits = motion.move(logitsAt(starts, chosen));
   const choose = (index: number) => {
     motion.jump(); // the picture follows the hand
     set({ std: stds[index]! });

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "Two columns of a table of positions place the tip of a clock hand: the first says how far right "
-    "it points, the second how far up. Drag the handle under the row of hands to choose another "
-    "pair, and the one over the waves to choose another position. A dot marks each position where "
-    "this hand points nearly the same way."
+    "Two dimensions of a table of positions place the tip of a clock hand: the first says how far up "
+    "it points, the second how far to the right. Below them is the whole table, a column for each "
+    "position; green is above 0, brown below. Drag the hand, the waves, the table or the cursor to "
+    "choose a position, and the ring beside the table to choose another hand. A ring on a wave marks "
+    "a position where this hand points nearly the same way."
 )
 
 
@@ -44,7 +45,7 @@ class PositionClock(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     data = traitlets.Dict(help="the table as float32, and its shape").tag(sync=True, content=True)
     pair = Index(0, help="i of the columns 2i and 2i + 1").tag(sync=True)

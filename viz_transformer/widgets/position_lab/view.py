@@ -31,9 +31,13 @@ if TYPE_CHECKING:
 ENCODINGS = ("sinusoidal", "learned", "rotary", "none")
 _COUNTED = ("pair", "position", "shift")
 _ABOUT = (
-    "Attention sees a set of words, so something must tell it their order: here each row is what is "
-    "added to the word at that position. Choose an encoding, a pair of columns and a position. Then "
-    "move the sentence or shuffle its words, and see what attention notices."
+    "Attention sees a set of words, so something must tell it their order: a column of this table for "
+    "each position. Two of its numbers place the tip of a clock hand, the first up, the second to the "
+    "right; green is above 0, brown below. Fast hands tell neighbours apart but come round again; slow "
+    "ones tell distant positions apart but not neighbours. Drag the hand, the waves, the table or the "
+    "cursor to choose a position, and the ring beside the table to choose a hand. The steps below show "
+    "where positions look alike, how alike two are, a sentence that moves, and a live model whose words "
+    "are shuffled."
 )
 
 
@@ -56,7 +60,8 @@ class PositionLab(View):
         order: indices into `words`, in the order in which the live model reads the words.
         positions_on: whether the live model adds its positions.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
-        unfolded: the panels that stand open, of ``"pair"``, ``"offset"``, ``"shift"`` and ``"shuffle"``.
+        unfolded: what is shown, the last of ``"pair"``, ``"offset"``, ``"shift"`` and ``"shuffle"``; all
+            pairs where it is empty.
         words: the words of the live model's sentence, in their original order.
 
     Setting one of them to an invalid value raises SelectionError, a UserError, and changes
@@ -64,7 +69,7 @@ class PositionLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
 
     data = traitlets.Dict(help="tables and sentence as the page reads them").tag(sync=True, content=True)
     encoding = traitlets.Unicode(help="one of sinusoidal, learned, rotary, none").tag(sync=True)

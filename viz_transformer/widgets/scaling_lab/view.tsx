@@ -1,12 +1,11 @@
 // The scaling lab: vectors grow wider, their scores spread, and softmax saturates; a division keeps them.
 
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { type Axis, linePath } from "../base/axes.ts";
 import { Chart } from "../base/chart.tsx";
 import { stepsBetween } from "../base/js/scales.js";
 import { shortNumber } from "../base/js/text.js";
 import { Knob } from "../base/knob.tsx";
-import { tween } from "../base/motion.ts";
 import { css, weightRgb } from "../base/ramps.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Stage } from "../base/stage.tsx";
@@ -14,6 +13,7 @@ import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Tabs } from "../base/tabs.tsx";
 import { codeOf, divisorText, equationOf, fraction, headlineOf } from "./sentences.ts";
 import { histogram, readHalves, rowWeights, variance } from "./spread.ts";
+import { useTween } from "../base/use_tween.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 const [LIMIT, BINS, ROWS] = [60, 80, 12]; // of the histogram, and the queries shown; plots/softmax.py has the same
@@ -50,11 +50,10 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
   );
   const counts = useMemo(() => histogram(data.scores[at]!, width ** power, LIMIT, BINS), [data, at, power]);
   const lines = data.variances.map((each, i) => Math.log(each / data.widths[i]! ** (2 * power)));
-  const motion = useRef(tween()).current;
+  const motion = useTween(frame.redraw);
   const most = Math.max(...counts, 1);
   const rows = weights.slice(0, ROWS * data.keys);
-  const shown = motion.at([...lines, ...counts.map((count) => count / most), ...rows]);
-  if (motion.isMoving()) frame.redraw();
+  const shown = motion.move([...lines, ...counts.map((count) => count / most), ...rows]);
   const spread = data.variances[at]!;
   const change = (wanted: Partial<Traits>) => {
     motion.jump(); // the picture follows the hand
@@ -157,7 +156,7 @@ function Variances({ frame, data, logs, set }: VariancesProps) {
               axis="y"
               x={tipX}
               y={tipY}
-              valueAt={(pixel) => Math.log(ahead / plot.y.value(pixel)) / (2 * Math.log(end))}
+              valueAt={(_, down) => Math.log(ahead / plot.y.value(down)) / (2 * Math.log(end))}
               onMove={(moved) => set({ power: moved })}
             />
             <Knob

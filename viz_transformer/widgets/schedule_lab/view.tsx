@@ -137,7 +137,7 @@ function Rates({ frame, choices, chosen, steps }: RatesProps) {
               axis="y"
               x={plot.x.pixel(0.7 * steps)}
               y={plot.y.pixel(peak)}
-              valueAt={plot.y.value}
+              valueAt={(_, down) => plot.y.value(down)}
               onMove={(moved) => frame.set({ peak: moved })}
             />
             <Knob

@@ -16,13 +16,13 @@ import { element, setText, uniqueId } from "./controls.js";
 /**
  * Panels that fold; closed ones stand beside each other where there is room.
  *
- * `add(name, title)` adds a panel and `update()` brings all to the model's state. With `single`
- * opening one closes the others. The view has `unfolded` among its traits.
+ * `add(name, title)` adds a panel and `update()` brings all to the model's state.
+ * The view has `unfolded` among its traits.
  *
  * @param {Element} parent
- * @param {{ model: { get: (trait: string) => any }, view: import("./view.js").View, single?: boolean }} options
+ * @param {{ model: { get: (trait: string) => any }, view: import("./view.js").View }} options
  */
-export function addFolds(parent, { model, view, single = false }) {
+export function addFolds(parent, { model, view }) {
   const node = element(parent, "div", "vt-folds");
   const updates = [];
   /** @returns {string[]} */
@@ -47,7 +47,7 @@ export function addFolds(parent, { model, view, single = false }) {
     const body = element(panel, "div", "vt-fold-body", { id });
     const isOpen = () => unfolded().includes(name);
     head.addEventListener("click", () => {
-      const others = single ? [] : unfolded().filter((each) => each !== name);
+      const others = unfolded().filter((each) => each !== name);
       view.set({ unfolded: isOpen() ? others : [...others, name] });
     });
     updates.push(() => {

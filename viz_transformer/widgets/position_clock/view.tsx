@@ -1,0 +1,52 @@
+// The clock of positions: hand, waves and table over one axis, for any table of positions.
+
+import { useMemo } from "preact/hooks";
+import { Doors } from "../base/doors.tsx";
+import { readTable } from "../base/positions/hands.ts";
+import { HandInspector } from "../base/positions/inspector.tsx";
+import { unitOf } from "../base/positions/layout.ts";
+import { Positions } from "../base/positions/picture.tsx";
+import { headlineOfHand, lineOfHand, sizesOf } from "../base/positions/sentences.ts";
+import { Stage } from "../base/stage.tsx";
+import { type Frame, stageView } from "../base/stage_view.tsx";
+import { TRAITS, type Traits as Declared } from "./traits.ts";
+
+interface Traits extends Declared {
+  data: { n_positions: number; d_model: number; sinusoidal: boolean; table: DataView };
+}
+
+function Clock({ frame }: { frame: Frame<Traits> }) {
+  const { traits, set, theme, width, redraw } = frame;
+  const { data, pair, position, text_size: textSize } = traits;
+  const { n_positions: rows, d_model: cols, sinusoidal: isWave } = data;
+  const table = useMemo(() => readTable(data.table, rows, cols), [data, rows, cols]);
+  const told = { table, pair, position, isWave };
+  const code = isWave ? `sinusoidal_encoding(${rows}, ${cols})` : "table";
+  return (
+    <Stage
+      header={sizesOf(table)}
+      headline={headlineOfHand(told)}
+      line={lineOfHand(told)}
+      inspector={
+        <>
+          <HandInspector told={told} theme={theme} code={code} />
+          <Doors />
+        </>
+      }
+      about={frame.about}
+      width={width}
+      height={frame.height}
+      textSize={textSize}
+      setTextSize={(size) => set({ text_size: size })}
+    >
+      <Positions {...{ ...told, theme, redraw, set }} unit={unitOf(width, textSize)} />
+    </Stage>
+  );
+}
+
+export default stageView<Traits>({
+  name: "position-clock",
+  label: "Clock of positions",
+  traits: TRAITS,
+  draw: (frame) => <Clock frame={frame} />,
+});

@@ -1,0 +1,78 @@
+// What the live model makes of an order of its words, and the controls that choose one.
+
+import { useEffect, useState } from "preact/hooks";
+import type { Model } from "../base/js/kernel.js";
+import { runningText } from "../base/js/text.js";
+import type { Frame } from "../base/stage_view.tsx";
+import { useKernel } from "../base/use_kernel.ts";
+import type { Traits } from "./encodings.ts";
+import { shuffled } from "./orders.ts";
+import type { Reply } from "./sentences.ts";
+
+const OWN = "own"; // the menu's value for an order that is not among those offered
+
+/** The newest reply, or why there is none, and whether it is that to what is asked now. */
+export interface Answered {
+  reply?: Reply;
+  problem?: string;
+  isNew: boolean;
+}
+
+/** Has the words read as the traits say; null asks nothing. */
+export function useReading(model: Model, traits: Traits | null): Answered {
+  const kernel = useKernel(model);
+  const request = traits && { order: traits.order, positions_on: traits.positions_on };
+  const asked = JSON.stringify(request);
+  const [{ to, ...newest }, setNewest] = useState<Omit<Answered, "isNew"> & { to: string }>({ to: "" });
+  useEffect(() => {
+    if (!request) return;
+    kernel.latest(
+      request,
+      (reply: Reply) => setNewest({ to: asked, reply }),
+      ({ message }: Error) => setNewest({ to: asked, problem: message }),
+    );
+  }, [kernel, asked]);
+  return { ...newest, isNew: to === asked };
+}
+
+interface OrderControlsProps {
+  traits: Traits;
+  set: Frame<Traits>["set"];
+  /** Whether any order can be read, and not only those offered. */
+  canShuffle: boolean;
+}
+
+export function OrderControls({ traits, set, canShuffle }: OrderControlsProps) {
+  const { data, order, positions_on: isOn } = traits;
+  const known = data.orders.findIndex((each) => each.join() === order.join());
+  return (
+    <>
+      <select
+        aria-label="read as"
+        value={known < 0 ? OWN : String(known)}
+        data-lm-suppress-shortcuts="true"
+        onChange={(event) => {
+          const chosen = data.orders[Number(event.currentTarget.value)];
+          if (chosen) set({ order: [...chosen] });
+        }}
+      >
+        {data.orders.map((each, at) => (
+          <option value={String(at)} key={`${at}`}>
+            {runningText(each.map((word) => data.sentence[word]))}
+          </option>
+        ))}
+        <option value={OWN} disabled={known >= 0}>
+          an order of your own
+        </option>
+      </select>
+      {canShuffle && (
+        <button type="button" onClick={() => set((now) => ({ order: shuffled(now.order) }))}>
+          shuffle
+        </button>
+      )}
+      <button type="button" aria-pressed={isOn} onClick={() => set({ positions_on: !isOn })}>
+        positions {isOn ? "on" : "off"}
+      </button>
+    </>
+  );
+}

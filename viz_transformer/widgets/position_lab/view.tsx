@@ -1,0 +1,248 @@
+// The position lab: positional encodings over one axis, and in its chapters what attention makes of them.
+
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import { Doors } from "../base/doors.tsx";
+import { canAsk } from "../base/js/kernel.js";
+import { visible } from "../base/js/text.js";
+import { unitOf } from "../base/positions/layout.ts";
+import { Positions, type PositionsProps } from "../base/positions/picture.tsx";
+import { sizesOf } from "../base/positions/sentences.ts";
+import { Chips } from "../base/sentence.tsx";
+import { Pieces, Stage } from "../base/stage.tsx";
+import { type Frame, stageView } from "../base/stage_view.tsx";
+import { Timeline } from "../base/timeline.tsx";
+import { Alikes, Border, Likeness, MovingSentence, Scores } from "./chapters.tsx";
+import {
+  isWave,
+  nearestRow,
+  type ProbeHead,
+  rangeAt,
+  scoresByPosition,
+  type Traits,
+  unpackPositions,
+} from "./encodings.ts";
+import { LikenessInspector, MovedInspector, OneHandInspector, ShuffledInspector } from "./inspector.tsx";
+import { memoizeLast } from "./memoize.ts";
+import * as says from "./sentences.ts";
+import { type Answered, OrderControls, useReading } from "./reading.tsx";
+import { shiftResult } from "./shift.ts";
+import { Lanes } from "./lanes.tsx";
+import { TRAITS } from "./traits.ts";
+
+const ENCODINGS = ["sinusoidal", "learned", "rotary", "none"];
+/** By what is unfolded, and nothing for all hands. */
+const CHAPTERS = {
+  pair: "one hand",
+  "": "all hands",
+  offset: "how alike",
+  shift: "moved",
+  shuffle: "shuffled",
+};
+
+/** What differs on the stage from chapter to chapter. */
+interface Chapter {
+  headline: ComponentChildren;
+  line: ComponentChildren;
+  inspector: ComponentChildren;
+  controls?: ComponentChildren;
+  picture: ComponentChildren;
+}
+
+/** What the chapters are made of. */
+interface Lab {
+  frame: Frame<Traits>;
+  told: says.Told;
+  positions: PositionsProps;
+  head: ProbeHead;
+  cached: ReturnType<typeof caches>;
+  answered: Answered;
+}
+
+const caches = () => ({
+  nearest: memoizeLast(nearestRow),
+  scores: memoizeLast(scoresByPosition),
+  shifted: memoizeLast(shiftResult),
+});
+
+function PositionLab({ frame }: { frame: Frame<Traits> }) {
+  const { traits, set, theme, width, redraw } = frame;
+  const { data, encoding, pair, position, order, text_size: textSize } = traits;
+  const { tables, head } = useMemo(() => unpackPositions(data), [data]);
+  const cached = useMemo(caches, []);
+  const names = Object.keys(CHAPTERS).filter((name) => name !== "shuffle" || data.sentence.length);
+  const name = traits.unfolded.findLast((each) => names.includes(each)) ?? "";
+  const answered = useReading(frame.model, name === "shuffle" ? traits : null);
+  const hand = { table: tables[encoding], pair, position, isWave: isWave(encoding) };
+  const words = order.map((word) => data.sentence[word]);
+  const word = position < words.length ? visible(words[position]) : undefined;
+  const positions = { ...hand, word, theme, unit: unitOf(width, textSize), redraw, set };
+  const told = { ...hand, encoding, trained: data.trained };
+  const { picture, inspector, ...zones } = DRAWN[name]({ frame, told, positions, head, cached, answered });
+  return (
+    <Stage
+      header={
+        words.length ? (
+          <Chips
+            label="The words as they are read"
+            tokens={words}
+            kind="key"
+            chosen={position}
+            onChoose={(place) => set({ position: place })}
+          />
+        ) : (
+          sizesOf(hand.table)
+        )
+      }
+      controls={<Encodings chosen={encoding} set={set} />}
+      {...zones}
+      inspector={
+        <>
+          {inspector}
+          <Doors />
+        </>
+      }
+      timeline={
+        <Timeline
+          label="Chapters"
+          steps={names.map((each) => CHAPTERS[each as keyof typeof CHAPTERS])}
+          at={names.indexOf(name)}
+          ms={4000}
+          onStep={(to) => set({ unfolded: names[to] ? [names[to]] : [] })}
+        />
+      }
+      about={frame.about}
+      width={width}
+      height={frame.height}
+      textSize={textSize}
+      setTextSize={(size) => set({ text_size: size })}
+    >
+      {picture}
+    </Stage>
+  );
+}
+
+/** The tabs that choose an encoding. */
+function Encodings({ chosen, set }: { chosen: string; set: Frame<Traits>["set"] }) {
+  return (
+    <div class="vt-encodings" role="group" aria-label="Positional encoding">
+      {ENCODINGS.map((encoding) => (
+        <button
+          type="button"
+          key={encoding}
+          aria-pressed={encoding === chosen}
+          onClick={() => set({ encoding })}
+        >
+          {encoding}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const DRAWN: Record<string, (lab: Lab) => Chapter> = {
+  pair: ({ frame, told, positions }) => ({
+    headline: says.handHeadline(told),
+    line: says.handLine(told),
+    inspector: <OneHandInspector told={told} theme={frame.theme} />,
+    picture: (
+      <Positions {...positions} layers={(place) => ({ over: <Border place={place} told={told} /> })} />
+    ),
+  }),
+
+  "": ({ frame, told, positions, cached }) => {
+    const nearest = cached.nearest(told.table, told.position);
+    const layers: PositionsProps["layers"] = (place) => ({ over: <Alikes {...place} /> });
+    return {
+      headline: says.allHeadline(told, nearest),
+      line: says.allLine(nearest),
+      inspector: <OneHandInspector told={told} theme={frame.theme} />,
+      picture: <Positions {...positions} isWhole gutter={6} layers={layers} />,
+    };
+  },
+
+  offset: ({ frame, told, positions, head, cached }) => {
+    const { offset } = frame.traits;
+    const { encoding, table } = told;
+    const scores = cached.scores(encoding, table, head);
+    const onOffset = (to: number) => frame.set({ offset: to });
+    return {
+      headline: says.likenessHeadline(told, scores, offset),
+      line: says.likenessLine(encoding, offset, rangeAt(scores, offset)),
+      inspector: <LikenessInspector told={told} offset={offset} />,
+      picture: (
+        <Positions
+          {...positions}
+          layers={(place) => ({
+            above: <Likeness {...{ place, scores, offset, onOffset }} />,
+            over: <Border place={place} told={told} />,
+          })}
+        />
+      ),
+    };
+  },
+
+  shift: ({ frame, told, positions, head, cached }) => {
+    const { shift, data } = frame.traits;
+    const shifted = cached.shifted(told.encoding, told.table, head, shift);
+    const holds = says.claimHolds(shift, shifted);
+    const verdict = holds === null ? "not moved yet" : holds ? "✓ true here" : "✗ false here";
+    const onShift = (to: number) => frame.set({ shift: to });
+    return {
+      headline: says.movedHeadline(shift, shifted),
+      line: (
+        <>
+          “A moved sentence gets the same scores”:{" "}
+          <b class="vt-verdict" data-holds={String(holds)}>
+            {verdict}
+          </b>
+        </>
+      ),
+      inspector: <MovedInspector encoding={told.encoding} shifted={shifted} />,
+      picture: (
+        <Positions
+          {...positions}
+          layers={(place) => ({
+            html: <Scores {...{ place, shifted, shift }} />,
+            above: null,
+            cursor: <MovingSentence {...{ place, shift, onShift }} nWords={data.n_words} />,
+          })}
+        />
+      ),
+    };
+  },
+
+  shuffle: ({ frame, positions, answered }) => {
+    const { traits, set, model, theme, redraw } = frame;
+    const { data, order, position, positions_on: isOn } = traits;
+    const { reply, problem, isNew } = answered;
+    const known = isNew && reply ? reply : null;
+    const canShuffle = canAsk(model);
+    return {
+      headline: (
+        <span data-shown={isNew ? JSON.stringify([order, isOn]) : ""} lang={data.language_tag || undefined}>
+          <Pieces pieces={says.shuffledHeadline(data.sentence, order, known)} />
+        </span>
+      ),
+      line: known ? says.shuffledLine(data.sentence, order, known) : isNew && problem,
+      controls: <OrderControls {...{ traits, set, canShuffle }} />,
+      inspector: <ShuffledInspector traits={traits} />,
+      picture: (
+        <Lanes
+          {...{ order, reply, isNew, theme, redraw }}
+          sentence={data.sentence}
+          unit={positions.unit}
+          chosen={position}
+          onOrder={canShuffle ? (next) => set({ order: next }) : undefined}
+        />
+      ),
+    };
+  },
+};
+
+export default stageView<Traits>({
+  name: "position-lab",
+  label: "Position lab",
+  traits: TRAITS,
+  draw: (frame) => <PositionLab frame={frame} />,
+});
