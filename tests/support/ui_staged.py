@@ -12,16 +12,13 @@ from tests.support.hand_made_traces import hostile_trace, make_trace, vision_tra
 from tests.support.ui_views import SENTENCE, TOUR, falling
 from viz_transformer import labs
 from viz_transformer.experiments.saturation import drawn_scores
-from viz_transformer.translator import load_translator
-from viz_transformer.widgets.base.view import View
-from viz_transformer.widgets.explorer import explore
-from viz_transformer.widgets.scaling_lab import scaling_lab
-from viz_transformer.widgets.schedule_lab import schedule_lab
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.position_clock import position_clock
+from viz_transformer.widgets.scaling_lab import scaling_lab
+from viz_transformer.widgets.schedule_lab import schedule_lab
 from viz_transformer.widgets.softmax_lab import softmax_lab
 from viz_transformer.widgets.tour import tour
 
@@ -36,6 +33,8 @@ def _head_off() -> View:
     lab = labs.head_lab(load_translator(), "the teacher lost his book")
     lab.factors = [{"kind": "encoder", "layer": 1, "head": 1, "factor": 0}]
     return lab
+
+
 def _position_lab(chapter: str) -> View:
     view = labs.position_lab(load_translator())
     view.unfolded = [chapter] if chapter else []
