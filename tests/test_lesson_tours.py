@@ -15,6 +15,7 @@ from viz_transformer.analysis import weights_between
 from viz_transformer.analysis.cosine_similarity import nearest
 from viz_transformer.corpus import translations
 from viz_transformer.labs.tours import lessons_with_tours
+from viz_transformer.plots.perturbation import UNMOVED
 from viz_transformer.widgets.tour import Tour
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
@@ -127,7 +128,7 @@ def test_8_shows_which_part_of_the_block_moves_other_words() -> None:
     for view in shown(8):
         others = np.arange(len(view.tokens)) != view.changed
         found.append({name: moved[others] for name, moved in view.spread().items()})
-    assert all(spread["LayerNorm"].max() == spread["feed-forward"].max() == 0 for spread in found)
+    assert all(max(spread["LayerNorm"].max(), spread["feed-forward"].max()) < UNMOVED for spread in found)
     assert all(found[step]["self-attention"].min() > 0.01 for step in (0, 1, 2, 5))
     assert found[2]["norm over words"].min() > 0.01
     assert found[3]["self-attention"][:3].max() < 0.005
