@@ -154,7 +154,7 @@ def test_a_presented_view_fits_a_projector_grows_and_answers_the_pointer(
         assert root.evaluate("(node) => node.scrollWidth <= node.clientWidth")
     root.locator(".vt-tour-panel").press("Home")
     larger = "([node, least]) => node.getBoundingClientRect().height > least"  # once it is drawn at its size
-    page.wait_for_function(larger, arg=[matrix.element_handle(), 1.3 * before["height"]])
+    page.wait_for_function(larger, arg=[matrix.element_handle(), 1.1 * before["height"]])
     wait_until_whole(page)
     after = matrix.bounding_box()
     matrix.click(position={"x": after["width"] * 0.6, "y": after["height"] - 20})  # in the last row

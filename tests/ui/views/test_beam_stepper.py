@@ -192,7 +192,7 @@ def test_the_page_makes_any_search(root: Locator, translator) -> None:
     with pytest.raises(vt.UserError) as error:
         translator.decode("the dragon sleeps")
     type_text(root, "the dragon sleeps")
-    expect(problem).to_contain_text(f"{error.value}. Still shown: “\u2068{LONG}\u2069”, beam width 8")
+    expect(problem).to_contain_text(f"{error.value}. The picture still shows the cow did not")
     type_text(root, "the cat sleeps")
     expect(way(root, "beam of 8").locator("bdi")).to_have_text("el gato duerme")
     expect(problem).to_be_hidden()

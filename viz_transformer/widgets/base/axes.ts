@@ -80,18 +80,18 @@ export function layOut(
   }));
   return {
     ...scales,
-    xTicks: apart(xTicks, isTurned ? () => 1.2 * size : measure),
+    xTicks: apart(xTicks, isTurned ? () => 1.2 * size : measure, room.width),
     yTicks: upright.map(([text, value]) => ({ value, text, pixel: scales.y.pixel(value) })),
     ...{ isTurned, left, right, top: MARGIN, bottom },
   };
 }
 
-/** Ticks of which none touches the one before it. */
-function apart(ticks: Tick[], widthOf: (text: string) => number): Tick[] {
-  let free = Number.NEGATIVE_INFINITY;
+/** Ticks of which none touches the one before it, or an edge. */
+function apart(ticks: Tick[], widthOf: (text: string) => number, width: number): Tick[] {
+  let free = 0;
   return ticks.filter(({ text, pixel }) => {
     const half = widthOf(text) / 2;
-    if (pixel - half < free) return false;
+    if (pixel - half < free || pixel + half > width) return false;
     free = pixel + half + GAP;
     return true;
   });

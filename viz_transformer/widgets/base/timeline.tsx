@@ -25,7 +25,7 @@ export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: 
   const track = useRef<HTMLDivElement>(null);
   const last = steps.length - 1;
   const now = at ?? -1;
-  const newest = useRef({ now, onStep });
+  const newest = useRef({ now, onStep }); // two keys may come in one frame
   newest.current = { now, onStep };
 
   useEffect(() => {
@@ -40,7 +40,10 @@ export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: 
 
   const go = (step: number) => {
     setPlaying(false);
-    if (step !== now) onStep(Math.min(last, Math.max(0, step)));
+    const wanted = Math.min(last, Math.max(0, step));
+    if (wanted === newest.current.now) return;
+    newest.current.now = wanted;
+    onStep(wanted);
   };
   const play = () => {
     if (!playing && now >= last) onStep(0);
@@ -53,13 +56,23 @@ export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: 
   return (
     <>
       <span class="vt-play">
-        <button type="button" aria-label="Back" disabled={now <= 0} onClick={() => go(now - 1)}>
+        <button
+          type="button"
+          aria-label="Back"
+          disabled={now <= 0}
+          onClick={() => go(newest.current.now - 1)}
+        >
           ◀
         </button>
         <button type="button" class="vt-play-button" aria-label={playing ? "Pause" : "Play"} onClick={play}>
           {playing ? "❚❚" : "▶"}
         </button>
-        <button type="button" aria-label="Forward" disabled={now >= last} onClick={() => go(now + 1)}>
+        <button
+          type="button"
+          aria-label="Forward"
+          disabled={now >= last}
+          onClick={() => go(newest.current.now + 1)}
+        >
           ▶
         </button>
       </span>
@@ -75,7 +88,7 @@ export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: 
         aria-valuenow={Math.max(0, now)}
         aria-valuetext={at === null ? "none chosen" : `${steps[at]}, ${at + 1} of ${steps.length}`}
         onKeyDown={(event) => {
-          const step = indexAfterKey(event, Math.max(0, now), steps.length);
+          const step = indexAfterKey(event, Math.max(0, newest.current.now), steps.length);
           if (step === null) return;
           event.preventDefault();
           go(step);

@@ -101,6 +101,7 @@ interface Left {
 export class Passage {
   #room: Room;
   #mode: Snapshot["mode"] | null = null;
+  #words = ""; // of the latest frame
   #left: Left | null = null;
   #journey: Journey | null = null;
   #shown: HTMLElement | null = null; // the new picture, which comes into sight meanwhile
@@ -113,10 +114,13 @@ export class Passage {
 
   /** Before a frame: if it shows another picture, remember where the marks of this one are. */
   leave({ mode, shown, entries, pictureOf }: Snapshot, picture: Picture | null): void {
+    const words = [shown.queries, shown.keys].join("\n");
+    const isOther = words !== this.#words;
+    this.#words = words;
     if (mode === this.#mode) return;
     const isWide = [mode, this.#mode].every((each) => each && WITH_ALL_KINDS.includes(each));
     this.#mode = mode;
-    if (!picture?.marks) return;
+    if (!picture?.marks || isOther) return; // the marks of other words are nowhere in this picture
     const heads = isWide ? Array.from(entries.keys(), pictureOf) : [shown];
     const marks = this.#marksIn(picture.marks, heads);
     const now = this.#journey?.motion.at(this.#journey.to) ?? [];

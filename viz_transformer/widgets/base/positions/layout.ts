@@ -41,7 +41,7 @@ export function layOut(
   return {
     ...{ width, height, unit, above, table },
     left: column + scale,
-    right: width - EDGE - Math.min(gutter, 0.17 * width),
+    right: Math.max(column + scale + 1, width - EDGE - Math.min(gutter, 0.17 * width)), // in any room
     dial: { x: column / 2, y: (above.top + above.bottom) / 2, radius },
     hands: {
       count: Math.floor((table.bottom - table.top) / (2 * hand + 6)),
