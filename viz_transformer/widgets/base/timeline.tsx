@@ -55,27 +55,7 @@ export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: 
   };
   return (
     <>
-      <span class="vt-play">
-        <button
-          type="button"
-          aria-label="Back"
-          disabled={now <= 0}
-          onClick={() => go(newest.current.now - 1)}
-        >
-          ◀
-        </button>
-        <button type="button" class="vt-play-button" aria-label={playing ? "Pause" : "Play"} onClick={play}>
-          {playing ? "❚❚" : "▶"}
-        </button>
-        <button
-          type="button"
-          aria-label="Forward"
-          disabled={now >= last}
-          onClick={() => go(newest.current.now + 1)}
-        >
-          ▶
-        </button>
-      </span>
+      <Buttons {...{ now, last, playing, play }} go={(by) => go(newest.current.now + by)} />
       <div
         ref={track}
         class="vt-track"
@@ -112,5 +92,29 @@ export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: 
         ))}
       </div>
     </>
+  );
+}
+
+interface ButtonsProps {
+  now: number;
+  last: number;
+  playing: boolean;
+  go: (by: number) => void;
+  play: () => void;
+}
+
+function Buttons({ now, last, playing, go, play }: ButtonsProps) {
+  return (
+    <span class="vt-play">
+      <button type="button" aria-label="Back" disabled={now <= 0} onClick={() => go(-1)}>
+        ◀
+      </button>
+      <button type="button" class="vt-play-button" aria-label={playing ? "Pause" : "Play"} onClick={play}>
+        {playing ? "❚❚" : "▶"}
+      </button>
+      <button type="button" aria-label="Forward" disabled={now >= last} onClick={() => go(1)}>
+        ▶
+      </button>
+    </span>
   );
 }
