@@ -60,7 +60,7 @@ def test_it_covers_all_five_articles() -> None:
     assert set(of_article) == set("ABCDE")
     # The lab of section 2 opens on a mistake that it knows.
     assert "inverted" in MISTAKES
-    assert "Some of the cases below are in its list." in LESSON.prose
+    assert "Some of the cases below are in the list." in LESSON.prose
 
 
 @every_case
