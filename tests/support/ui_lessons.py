@@ -111,7 +111,7 @@ _CONTROLS = (
     "button:not([aria-expanded])",
 )
 #: A prediction that was answered says so, and no longer moves.
-_VIEWS = ".vt:not(.vt .vt, :has(> [role=status].vt-verdict))"
+_VIEWS = ".vt-root:not(.vt-root .vt-root, :has(> [role=status].vt-verdict))"
 
 
 def check_answers(lab: LabPage, name: str) -> int:

@@ -174,6 +174,7 @@ def test_choices_in_a_drawn_lab_reach_python_and_the_page(lab: LabPage) -> None:
         lab.open_cells(DRAWN_LABS, "machine", "block", "starts")
         lab.run_all()
     machine, block, starts = (lab.output(cell) for cell in (1, 2, 3))
+    machine.locator(".vt-sheet-handle").click()  # a narrow cell has its controls in a sheet
     machine.get_by_role("slider", name="heads").press("End")
     lab.wait_for_value("machine.n_heads", 16)
     lab.run("machine.choose(d_model=32, n_heads=4, d_ff=64, n_layers=2)")

@@ -118,9 +118,9 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
   const effects = useMemo(() => headEffects(base.log_probs, base.kinds, each), [base, done]);
   const effect = effects.find((one) => sameHead(one, chosen));
   const choose = (head: Head) => selection(traits, head);
-  const toggled = (head: Head) =>
-    withFactor(traits.factors, head, factorOf(traits.factors, head) === 0 ? 1 : 0);
-  const toggle = (head: Head) => set({ ...choose(head), factors: toggled(head) });
+  const toggled = (of: readonly Factor[], head: Head) =>
+    withFactor(of, head, factorOf(of, head) === 0 ? 1 : 0);
+  const toggle = (head: Head) => set((then) => ({ ...choose(head), factors: toggled(then.factors, head) }));
   const told = factors.length
     ? lossInWords(base.log_probs, after.log_probs, base.output)
     : effectInWords(effect, effects.length);
