@@ -135,8 +135,8 @@ class MaskTester:
         of a logit of a query's output (in the encoder: of a number of its vector) when one key is
         replaced by another word; ``longer``, the same [batch, query] in the longer batch, or None;
         ``replacements``, the other word for each key; and ``writes``: the likeliest ``words`` of each
-        output with this mask and with the right masks, for each mask, sentence and query, and their ``shares``, or
-        None in the encoder.
+        output with this mask and with the right masks, for each mask, sentence and query, and their
+        ``shares``, or None in the encoder.
 
         For ``"formulas"``, ``"libraries"`` or ``"eager"`` it holds for each way to compute attention
         the ``weights`` [batch, query, key] and the ``output`` [batch, query, feature] that it gives for
