@@ -9,7 +9,7 @@ import { Range } from "../base/range.tsx";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { newestReply } from "../base/replies.ts";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
 import { useKernel } from "../base/use_kernel.ts";
 import { useRoom } from "../base/use_room.ts";
@@ -167,11 +167,7 @@ function Whole({ now, trail, edit }: RoomProps) {
         />
       }
       options={<Pace frame={frame} />}
-      about={frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={traits.text_size}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <Flow now={now} told={narration(told, steps, step)} />
     </Stage>

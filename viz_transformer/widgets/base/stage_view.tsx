@@ -39,6 +39,15 @@ interface Definition<Traits> {
   draw: (frame: Frame<Traits>) => ComponentChild;
 }
 
+/** What every stage takes of the frame that it is drawn in. */
+export const stageOf = <Traits extends { text_size: number }>(frame: Frame<Traits>) => ({
+  about: frame.about,
+  width: frame.width,
+  height: frame.height,
+  textSize: frame.traits.text_size,
+  setTextSize: (size: number) => frame.set({ text_size: size } as Partial<Traits>),
+});
+
 /** What anywidget and exported pages take as a view's module. */
 export function stageView<Traits extends object>({ name, label, traits, draw }: Definition<Traits>) {
   function render({ model, el }: { model: Model; el: HTMLElement }): () => void {

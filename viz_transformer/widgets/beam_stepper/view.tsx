@@ -12,7 +12,7 @@ import { css, weightRgb } from "../base/ramps.ts";
 import { Range } from "../base/range.tsx";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
 import { useKernel } from "../base/use_kernel.ts";
 import {
@@ -138,11 +138,7 @@ function BeamStepper({ frame }: { frame: Frame<Traits> }) {
         now.live &&
         FILTERS.map((setting) => <SettingRange key={setting[0]} frame={frame} setting={setting} />)
       }
-      about={frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={traits.text_size}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <Picture {...now} onChoose={({ step, index }) => set({ step, chosen: index })} onPoint={point} />
     </Stage>

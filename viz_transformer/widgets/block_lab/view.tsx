@@ -7,7 +7,7 @@ import { changeRgb, css } from "../base/ramps.ts";
 import { newestReply } from "../base/replies.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { Tabs } from "../base/tabs.tsx";
 import { useTween } from "../base/use_tween.ts";
 import { useKernel } from "../base/use_kernel.ts";
@@ -65,11 +65,7 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
         />
       }
       inspector={<Inspector reply={reply} changed={changed} moves={moves} />}
-      about={frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={traits.text_size}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <Picture frame={frame} reply={reply} changed={changed} moves={moves} isOld={!now} choose={choose} />
     </Stage>

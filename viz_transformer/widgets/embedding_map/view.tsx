@@ -4,7 +4,7 @@ import { useId, useMemo, useState } from "preact/hooks";
 import { Bars } from "../base/bars.tsx";
 import { formatNumber, visible } from "../base/js/text.js";
 import { Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import {
   type Analogy,
   analogies,
@@ -76,11 +76,7 @@ function EmbeddingMap({ frame }: { frame: Frame<Traits> }) {
         </>
       }
       inspector={<Inspector {...{ frame, embeddings, index, near, held, choose }} />}
-      about={frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={traits.text_size}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <Picture
         frame={frame}

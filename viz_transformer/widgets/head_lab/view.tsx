@@ -8,7 +8,7 @@ import { shortened, visible } from "../base/js/text.js";
 import { Range } from "../base/range.tsx";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";
 import { type Factor, factorOf, type Head, sameHead, shortFactor, withFactor } from "./changes.ts";
 import { headEffects } from "./effects.ts";
@@ -150,9 +150,7 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
           onAlone={(head) => set({ ...choose(head), factors: withFactor([], head, 0) })}
         />
       }
-      about={frame.about}
-      {...{ width, height: frame.height, textSize: traits.text_size }}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <Picture
         {...now}

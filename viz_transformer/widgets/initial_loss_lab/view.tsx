@@ -9,7 +9,7 @@ import { Knob } from "../base/knob.tsx";
 import { Range } from "../base/range.tsx";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { codeOf, headlineOf, lineOf, sentenceText, stdText } from "./sentences.ts";
 import { type Chosen, evenLoss, logitsAt, type Starts } from "./starts.ts";
 import { useTween } from "../base/use_tween.ts";
@@ -77,11 +77,7 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
         </>
       }
       inspector={<Inspector starts={starts} chosen={chosen} />}
-      about={frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={traits.text_size}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <div class="vt-charts">
         <Logits frame={frame} starts={starts} chosen={chosen} logits={logits} />

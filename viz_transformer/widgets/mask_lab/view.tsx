@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { visible } from "../base/js/text.js";
 import { tween } from "../base/motion.ts";
 import { Pieces, Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { useRoom } from "../base/use_room.ts";
 import {
   composeMask,
@@ -113,11 +113,7 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
       controls={<MaskControls snapshot={snapshot} kinds={traits.kinds} change={change} set={set} />}
       inspector={<Inspector snapshot={snapshot} hover={hover} unfolded={traits.unfolded} set={set} />}
       options={<Options snapshot={snapshot} kinds={traits.kinds} change={change} set={set} />}
-      about={frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={traits.text_size}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <MaskRoom frame={frame} snapshot={snapshot} onPoint={setHover} onPaint={paint} />
       <p class="vt-legend" aria-hidden="true">

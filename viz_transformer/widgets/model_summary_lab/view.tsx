@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { modelParts, type SizeName, type Sizes, SORTS, sharesOf } from "./model_parts.ts";
 import { consequencesInWords, headlineOf, percent } from "./sentences.ts";
 import { SizeControl } from "./size_controls.tsx";
@@ -45,11 +45,7 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
           onMark={() => marked !== control.name && set({ marked: control.name })}
         />
       ))}
-      about={frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={traits.text_size}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <Towers
         parts={parts}

@@ -8,7 +8,7 @@ import { unitOf } from "../base/positions/layout.ts";
 import { Positions } from "../base/positions/picture.tsx";
 import { headlineOfHand, lineOfHand, sizesOf } from "../base/positions/sentences.ts";
 import { Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
 
 interface Traits extends Declared {
@@ -33,11 +33,7 @@ function Clock({ frame }: { frame: Frame<Traits> }) {
           <Doors />
         </>
       }
-      about={frame.about}
-      width={width}
-      height={frame.height}
-      textSize={textSize}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <Positions {...{ ...told, theme, redraw, set }} unit={unitOf(width, textSize)} />
     </Stage>

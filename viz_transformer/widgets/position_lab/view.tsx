@@ -10,7 +10,7 @@ import { Positions, type PositionsProps } from "../base/positions/picture.tsx";
 import { sizesOf } from "../base/positions/sentences.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
 import { Alikes, Border, Likeness, MovingSentence, Scores } from "./chapters.tsx";
 import {
@@ -111,11 +111,7 @@ function PositionLab({ frame }: { frame: Frame<Traits> }) {
           onStep={(to) => set({ unfolded: names[to] ? [names[to]] : [] })}
         />
       }
-      about={frame.about}
-      width={width}
-      height={frame.height}
-      textSize={textSize}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       {picture}
     </Stage>

@@ -9,7 +9,7 @@ import { Knob } from "../base/knob.tsx";
 import { css, weightRgb } from "../base/ramps.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { Tabs } from "../base/tabs.tsx";
 import { codeOf, divisorText, equationOf, fraction, headlineOf } from "./sentences.ts";
 import { histogram, readHalves, rowWeights, variance } from "./spread.ts";
@@ -94,11 +94,7 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
           </p>
         </>
       }
-      about={frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={traits.text_size}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <div class="vt-charts">
         <Variances frame={frame} data={data} logs={shown.slice(0, lines.length)} set={change} />

@@ -7,7 +7,7 @@ import { stepsBetween, tickText } from "../base/js/scales.js";
 import { Knob } from "../base/knob.tsx";
 import { type Answered, newestReply } from "../base/replies.ts";
 import { Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { Tabs } from "../base/tabs.tsx";
 import { useKernel } from "../base/use_kernel.ts";
 import {
@@ -42,7 +42,7 @@ const trainingOf = ({ request, reply }: Answered<Chosen, Reply>): Training => ({
 });
 
 function Lab({ frame }: { frame: Frame<Traits> }) {
-  const { traits, set } = frame;
+  const { traits } = frame;
   const { choices, level, first } = traits.data as unknown as Data;
   const kernel = useKernel(frame.model);
   const made = useMemo(() => {
@@ -65,11 +65,7 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
       headline={shown ? endOf(shown.losses) : problem ? "There is no training" : "Training …"}
       line={shown ? highestOf(shown.losses) : problem && <span role="alert">✗ {problem}</span>}
       inspector={<Inspector chosen={chosen} />}
-      about={frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={traits.text_size}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <div class="vt-charts">
         <Rates frame={frame} choices={choices} chosen={chosen} steps={steps} />

@@ -9,7 +9,7 @@ import { tween } from "../base/motion.ts";
 import { percent } from "../base/percent.ts";
 import { Range } from "../base/range.tsx";
 import { Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { HEAD, type Layout, layOut } from "./lanes.ts";
 import { named, three } from "./sentences.ts";
 import { softmaxSteps } from "./softmax.ts";
@@ -21,7 +21,7 @@ const UNIT = 16; // pixels that names are measured at
 
 function draw(frame: Frame<Traits>) {
   const { traits, set } = frame;
-  const { labels, scores, times, text_size: textSize } = traits;
+  const { labels, scores, times } = traits;
   const { weights } = softmaxSteps(scores, times);
   const most = weights.indexOf(Math.max(...weights));
   const first = labels.filter((_, at) => Math.abs((weights[at] ?? 0) - Math.max(...weights)) < 1e-9);
@@ -54,11 +54,7 @@ function draw(frame: Frame<Traits>) {
         />
       }
       inspector={<Inspector {...traits} most={most} />}
-      about={frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={textSize}
-      setTextSize={(size) => set({ text_size: size })}
+      {...stageOf(frame)}
     >
       <Lanes frame={frame} />
     </Stage>
