@@ -9,7 +9,7 @@ import { HeadRoom } from "../base/head/head_room.tsx";
 import { layerName } from "../base/head/sentences.ts";
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { SentenceField } from "../base/sentence.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";
 import { layerSource, type Place as LayerPlace } from "./layer_source.ts";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
@@ -40,7 +40,7 @@ function Stepper({ frame }: { frame: Frame<Traits> }) {
       frame={frame}
       layer={layer}
       chosen={chosen}
-      textSize={traits.text_size}
+      stage={stageOf(frame)}
       trail={<Place frame={frame} layer={layer} chosen={chosen} onRequest={layers.request} />}
       edit={
         traits.places.length > 0 && (
@@ -53,7 +53,6 @@ function Stepper({ frame }: { frame: Frame<Traits> }) {
         )
       }
       onChange={set}
-      onTextSize={(size) => set({ text_size: size })}
     />
   );
 }

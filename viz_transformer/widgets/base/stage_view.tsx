@@ -7,6 +7,7 @@ import type { Theme } from "./js/colour.js";
 import type { Model } from "./js/kernel.js";
 import { createView, heightInSight } from "./js/view.js";
 
+const MEASURED = 16; // pixels that texts are measured at
 const LEAST_HEIGHT = 480; // pixels: less is scrolled
 const MOST_HEIGHT = 1100; // on a screen held upright nobody looks at both ends at once
 
@@ -26,6 +27,8 @@ export interface Frame<Traits> {
   height: number;
   /** Pixels of the unit that text and spaces are multiples of; stage.css has the same. */
   unit: number;
+  /** How wide a text of the usual size is, in units. */
+  measure: (text: string, isBold?: boolean) => number;
   about: string;
   /** For `useKernel`, and for what has a model of its own. */
   model: Model;
@@ -70,6 +73,7 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
           width,
           height,
           unit: Math.min(26, Math.max(16, width / 80)) * (model.get("text_size") ?? 1),
+          measure: (text, isBold = false) => (theme.measure?.(text, MEASURED, isBold) ?? 0) / MEASURED,
           about: model.get("about") ?? "",
           model,
         };

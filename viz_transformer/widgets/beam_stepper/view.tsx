@@ -5,6 +5,7 @@
 
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Choice } from "../base/choice.tsx";
 import { markMeaning, runningPieces, runningText, visible } from "../base/js/text.js";
 import { TASKS } from "../base/js/tasks.js";
 import { differences } from "../base/js/text_difference.js";
@@ -25,7 +26,7 @@ import {
   shownCandidate,
   type Traits,
 } from "./candidates.ts";
-import { Choice, Inspector } from "./inspector.tsx";
+import { Inspector } from "./inspector.tsx";
 import { Picture } from "./picture.tsx";
 import { searches } from "./searches.ts";
 import { describeProblem, formatNats, headlineOf, lineOf } from "./sentences.ts";
@@ -246,7 +247,7 @@ function Ways({ now, ways }: { now: Now; ways: Way[] }) {
         <Choice
           label="checkpoint"
           value={checkpoint}
-          options={checkpoints.map((name) => [name, name] as const)}
+          options={checkpoints.map((name) => [name, visible(name)] as const)}
           onChoose={(name) => frame.set({ checkpoint: name, chosen: null })}
         />
       )}

@@ -62,7 +62,7 @@ function EmbeddingMap({ frame }: { frame: Frame<Traits> }) {
             </button>
           </span>
           {groups.length > 1 && (
-            <span class="vt-groups">
+            <span class="vt-beside vt-small">
               {groups.map((group, at) => (
                 <span key={group}>
                   <span class={`vt-of-${roles[at]}`} aria-hidden="true">
@@ -103,7 +103,7 @@ function Search({ tokens, token, onFind }: SearchProps) {
   const offered = typed ? findTokens(tokens, typed).slice(0, 12) : [];
   return (
     <>
-      <label class="vt-search">
+      <label class="vt-beside">
         Find a token{" "}
         <input
           type="search"

@@ -113,7 +113,7 @@ interface ZonesProps {
 }
 
 function Zones({ frame, now, edit, missing }: ZonesProps) {
-  const { traits, set, theme, width } = frame;
+  const { traits, set, theme } = frame;
   const { base, after, chosen, factors, columns, done, each, entry, look } = now;
   const effects = useMemo(() => headEffects(base.log_probs, base.kinds, each), [base, done]);
   const effect = effects.find((one) => sameHead(one, chosen));
@@ -124,7 +124,6 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
   const told = factors.length
     ? lossInWords(base.log_probs, after.log_probs, base.output)
     : effectInWords(effect, effects.length);
-  const unit = Math.min(26, Math.max(16, width / 80)) * traits.text_size;
   return (
     <Stage
       header={<Header now={now} edit={edit} onQuery={(query) => set({ query })} />}
@@ -154,7 +153,7 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
     >
       <Picture
         {...now}
-        {...{ theme, unit, redraw: frame.redraw }}
+        {...{ theme, unit: frame.unit, redraw: frame.redraw }}
         before={base.log_probs}
         after={factors.length ? after.log_probs : [...(effect?.logProbs ?? [])]}
         isChanged={factors.length > 0}

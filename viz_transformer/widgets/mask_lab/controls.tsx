@@ -1,6 +1,8 @@
 // What is set in the mask lab, and what its inspector tells.
 
 import shared from "../../shared.json" with { type: "json" };
+import type { Cell } from "../base/cells.ts";
+import { Choice } from "../base/choice.tsx";
 import { Doors } from "../base/doors.tsx";
 import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/js/text.js";
 import { percent } from "../base/percent.ts";
@@ -8,7 +10,6 @@ import { Range } from "../base/range.tsx";
 import { Chips } from "../base/sentence.tsx";
 import { maskCode } from "./code.ts";
 import { cellText, describeMaskCell, isWord } from "./composition.ts";
-import type { Cell } from "./layout.ts";
 import type { Likeliest } from "./leaks.ts";
 import { PANELS } from "./panels.tsx";
 import { PRESETS, presetOf } from "./presets.ts";
@@ -169,21 +170,21 @@ export function Options({ snapshot, kinds, change, set }: ControlsProps) {
     <>
       <Choice
         label="Attention"
-        options={kinds.map((kind) => [kind, shared.kinds[kind as "cross"].label])}
+        options={kinds.map((kind) => [kind, shared.kinds[kind as "cross"].label] as const)}
         value={state.kind}
-        onChange={(kind) => change({ kind, mistake: "none", painted: [] })}
+        onChoose={(kind) => change({ kind, mistake: "none", painted: [] })}
       />
       <Choice
         label="Padding"
-        options={["right", "left"].map((side) => [side, `on the ${side}`])}
+        options={["right", "left"].map((side) => [side, `on the ${side}`] as const)}
         value={state.side}
-        onChange={(side) => change({ side, painted: [] })}
+        onChoose={(side) => change({ side, painted: [] })}
       />
       <Choice
         label="In code"
         options={POLARITIES}
         value={polarity}
-        onChange={(value) => set({ polarity: value })}
+        onChoose={(value) => set({ polarity: value })}
       />
       <Range
         label="tokens kept"
@@ -196,28 +197,6 @@ export function Options({ snapshot, kinds, change, set }: ControlsProps) {
         }
       />
     </>
-  );
-}
-
-interface ChoiceProps {
-  label: string;
-  options: readonly (readonly [value: string, name: string])[];
-  value: string;
-  onChange: (value: string) => void;
-}
-
-function Choice({ label, options, value, onChange }: ChoiceProps) {
-  return (
-    <label>
-      {label}{" "}
-      <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {options.map(([each, name]) => (
-          <option key={each} value={each}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

@@ -1,6 +1,7 @@
 // The mask lab: a mask composed from parts or painted, and what leaks through it in a live model.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Cell } from "../base/cells.ts";
 import { visible } from "../base/js/text.js";
 import { tween } from "../base/motion.ts";
 import { Pieces, Stage } from "../base/stage.tsx";
@@ -15,7 +16,7 @@ import {
   type Words,
 } from "./composition.ts";
 import { Header, Inspector, MaskControls, Options } from "./controls.tsx";
-import { type Cell, type Contents, layOut } from "./layout.ts";
+import { type Contents, layOut } from "./layout.ts";
 import { type LeaksReply, leakRows, leakToShow, readLeaks } from "./leaks.ts";
 import { Panel } from "./panels.tsx";
 import { Picture } from "./picture.tsx";
@@ -116,7 +117,7 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
       {...stageOf(frame)}
     >
       <MaskRoom frame={frame} snapshot={snapshot} onPoint={setHover} onPaint={paint} />
-      <p class="vt-legend" aria-hidden="true">
+      <p class="vt-legend vt-beside vt-caption" aria-hidden="true">
         {LEGEND.map(([sign, says]) => (
           <span key={says}>
             <i class={`vt-sign ${sign}`} />
@@ -162,14 +163,13 @@ interface MaskRoomProps {
 
 /** The picture, as large as the room that there is. */
 function MaskRoom({ frame, snapshot, onPoint, onPaint }: MaskRoomProps) {
-  const { theme, traits, set } = frame;
+  const { unit, set } = frame;
   const { box, room } = useRoom();
   const motion = useRef(tween()).current;
   const { composed, shown, rows, leaks, chosen, polarity, isAwaited } = snapshot;
   const changes = motion.at(rows?.map(({ change }) => (Number.isFinite(change) ? change : 0)) ?? []);
   if (motion.isMoving()) frame.redraw();
-  const unit = Math.min(26, Math.max(16, frame.width / 80)) * traits.text_size;
-  const measure = (text: string) => ((theme.measure?.(text, 16, false) ?? 0) / 16) * unit;
+  const measure = (text: string) => frame.measure(text) * unit;
   return (
     <div
       class="vt-mask-box"

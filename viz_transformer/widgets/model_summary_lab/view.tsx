@@ -61,7 +61,7 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
 /** Which sort of part holds how many of the parameters. */
 function Shares({ shares }: { shares: number[] }) {
   return (
-    <ul class="vt-shares" aria-label="Where the parameters are">
+    <ul class="vt-shares vt-beside" aria-label="Where the parameters are">
       {SORTS.map((sort, at) => (
         <li key={sort} data-sort={sort}>
           {sort} {percent(shares[at]!)}

@@ -17,7 +17,6 @@ import { TRAITS, type Traits } from "./traits.ts";
 
 const { score: LIMIT, times: TIMES } = shared.limits;
 const SCORES = stepsBetween(-LIMIT, LIMIT, 0.5);
-const UNIT = 16; // pixels that names are measured at
 
 function draw(frame: Frame<Traits>) {
   const { traits, set } = frame;
@@ -86,7 +85,7 @@ function Lanes({ frame }: { frame: Frame<Traits> }) {
     { title: "w(1 − w)", numbers: of(3), top: 0.25, share: 1, kind: "vt-slope", told: three },
   ];
   if (!slopes) steps.pop();
-  const width = (text: string) => (frame.theme.measure?.(text, UNIT, true) ?? 0) / UNIT; // in units
+  const width = (text: string) => frame.measure(text, true);
   const widest = Math.max(...labels.map((label) => width(visible(label))));
   const shares = steps.map((step) => step.share);
   const layout = layOut(labels.length, widest, shares, frame);
