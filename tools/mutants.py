@@ -334,8 +334,7 @@ def draw(seed: int, number: int, files: list[str]) -> list[Mutant]:
 def _parses(mutant: Mutant) -> bool:
     source = (ROOT / mutant.file).read_bytes()
     changed = source[: mutant.start] + mutant.text.encode() + source[mutant.end :]
-    kind = "module-typescript" if mutant.file.endswith(".ts") else "module"
-    check = [find_node(), f"--input-type={kind}", "--check", "-"]
+    check = [str(bundles.find_esbuild()), f"--loader={mutant.file.rpartition('.')[2]}"]
     return subprocess.run(check, input=changed, capture_output=True).returncode == 0
 
 

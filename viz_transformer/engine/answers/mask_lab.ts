@@ -24,7 +24,7 @@ interface Request {
   ask: string;
   kind: string;
   batch: Batch;
-  vocabulary?: Side;
+  vocabulary?: string;
   longer?: Longer | null;
 }
 
@@ -65,7 +65,7 @@ function leaksReply(
   request: Request,
 ) {
   const edited = SIDES_OF[kind].key;
-  const side = request.vocabulary!;
+  const side = request.vocabulary as Side;
   const nearest = newestOf(vocabulary, side, () => nearestWords(model, vocabulary, side));
   const others = sentences.map((sentence) => sentence[edited].map(nearest)); // [batch][key]
   const longer = request.longer && readLonger(vocabulary, kind, sentences, request.longer);
