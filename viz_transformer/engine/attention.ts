@@ -11,7 +11,7 @@ import { readLinear, type Config, type Weights } from "./parameters.ts";
 import { makeRotary, turnByPosition, type Rotary } from "./positions.ts";
 import { additiveScores, dotScores, maskedSoftmax, readAdditive, type Additive } from "./scoring.ts";
 
-/** one attention layer's parameters */
+/** One attention layer's parameters */
 export interface MultiHead {
   nHeads: number;
   dHead: number;
@@ -26,7 +26,7 @@ export interface MultiHead {
   rotary: Rotary | null;
 }
 
-/** what queries look at, in every head of a layer */
+/** What queries look at, in every head of a layer */
 export interface KeysValues {
   /** [key, head · d_head] */
   keys: Matrix;
@@ -35,10 +35,8 @@ export interface KeysValues {
 }
 
 /**
- * Read the parameters of one attention layer.
- *
- * @param name of the layer in the weights
- * @param isCross never rotary: how far apart a source and a target word stand says nothing
+ * Read the parameters of one attention layer. Cross-attention is never rotary: how far apart a source and a
+ * target word stand says nothing.
  */
 export function readAttention(config: Config, weights: Weights, name: string, isCross = false): MultiHead {
   const dHead = config.d_model / config.n_heads;
@@ -59,18 +57,15 @@ export function readAttention(config: Config, weights: Weights, name: string, is
 }
 
 /**
- * Attention: softmax(score(Q, K)) V, and with the scaled dot product softmax(Q Kᵀ / √d_head) V.
+ * Attention: softmax(score(Q, K)) V, and with the scaled dot product softmax(Q Kᵀ / √d_head) V. Queries
+ * [query, head · d_head] under a mask [query, key] give the output [query, head · d_head] and the weights
+ * [head, query, key]. Each row of weights sums to 1; the row of a query that may attend to nothing is all
+ * zeros, and so is its output.
  *
  * The dot products of longer vectors are larger (their variance is d_head), and a softmax of large
  * numbers puts all its weight on one key: hence the √d_head.
  *
  * Source: Vaswani et al. 2017, section 3.2.1, equation 1.
- *
- * @param query [query, head · d_head]
- * @param mask [query, key], 1 = may attend
- * @returns the output [query, head · d_head], and the
- *   weights [head, query, key]. Each row of weights sums to 1; the row of a query that may attend to
- *   nothing is all zeros, and so is its output.
  */
 export function attend(
   layer: MultiHead,
@@ -124,33 +119,23 @@ function scaleHead(output: Matrix, head: number, dHead: number, factor = 1) {
 }
 
 /**
- * Project vectors to the queries of every head.
- *
- * @param x [query, d_model]
- * @param positions of each row, if queries and keys are turned by them
- * @returns [query, head · d_head]
+ * Project vectors [query, d_model] to the queries of every head, [query, head · d_head], turned by
+ * `positions` where these are given.
  */
 export function queriesOf(layer: MultiHead, x: Matrix, positions: number[] | null = null): Matrix {
   return turned(layer, linear(x, layer.wQ), positions);
 }
 
-/**
- * Project vectors to the keys and values of every head.
- *
- * @param x [key, d_model]
- * @param positions of each row, if queries and keys are turned by them
- */
+/** Project vectors [key, d_model] to the keys and values of every head. */
 export function keysValuesOf(layer: MultiHead, x: Matrix, positions: number[] | null = null): KeysValues {
   return { keys: turned(layer, linear(x, layer.wK), positions), values: linear(x, layer.wV) };
 }
 
 /**
- * The keys and values of a text with those of its next word below them.
+ * The keys and values of a text with those of its next word below them. `fresh` holds those of every text
+ * under way, and `row` is this text's.
  *
  * The matrices themselves are never changed: texts that share a beginning share theirs.
- *
- * @param fresh those of the next word of every text under way
- * @param row of this text
  */
 export function extendKeysValues(before: KeysValues, fresh: KeysValues, row: number): KeysValues {
   return {
@@ -160,19 +145,15 @@ export function extendKeysValues(before: KeysValues, fresh: KeysValues, row: num
 }
 
 /**
- * Look from every position of one sequence at every position of another, in several heads.
+ * Look from every position of one sequence at every position of another, in several heads. The queries
+ * [query, d_model] of all groups stand one below another, and each group has its own keys and its own mask
+ * [query, key]. What comes out is the output [query, d_model], and the weights of each group, [head, query,
+ * key].
  *
  *     head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)
  *     MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O
  *
  * Source: Vaswani et al. 2017, section 3.2.2.
- *
- * @param queryInput [query, d_model], the queries of all groups
- * @param groups what each group of queries looks at
- * @param masks of each group, [query, key]
- * @param positions of each query, if queries and keys are turned by them
- * @returns the output [query, d_model], and the weights
- *   of each group, [head, query, key]
  */
 export function multiHeadAttention(
   layer: MultiHead,

@@ -72,12 +72,7 @@ export function embedSentence(
   return { x, positions };
 }
 
-/**
- * Turn ids into vectors: word plus position.
- *
- * @param positions of each id
- * @returns [position, d_model]
- */
+/** Turn ids into vectors [position, d_model]: word plus position. */
 export function embed(
   embedding: Embedding,
   ids: ArrayLike<number>,

@@ -19,10 +19,7 @@ export class UnknownWordError extends UserError {
   words: string[];
   suggestions: Record<string, string[]>;
 
-  /**
-   * @param suggestions for each unknown word the nearest known ones, nearest first
-   * @param nOthers how many more unknown words there are
-   */
+  /** `suggestions` has for each unknown word the nearest known ones; `nOthers` are not named. */
   constructor(suggestions: Map<string, string[]>, language: string, nOthers = 0) {
     const hints = [...suggestions].map(
       ([word, near]) =>

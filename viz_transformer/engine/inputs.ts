@@ -2,12 +2,7 @@
 
 import { UserError } from "./errors.ts";
 
-/**
- * Check that there are ids, in range and not too many.
- *
- * @param name for the message
- * @param maxLength number of positions that the model has
- */
+/** Check that there are ids, in range and not too many. */
 export function checkIds(name: string, ids: ArrayLike<number>, vocabSize: number, maxLength: number) {
   if (!ids?.length) {
     throw new UserError(
@@ -18,12 +13,7 @@ export function checkIds(name: string, ids: ArrayLike<number>, vocabSize: number
   checkRange(name, [1, ids.length], ids, vocabSize);
 }
 
-/**
- * Check the next ids of texts under way.
- *
- * @param ids one for each text
- * @param position that they stand at
- */
+/** Check the next ids of texts under way, one for each text, all at one position. */
 export function checkNextIds(ids: ArrayLike<number>, vocabSize: number, maxLength: number, position: number) {
   checkLength("target_ids", [ids.length, 1], position + 1, maxLength);
   checkRange("target_ids", [ids.length, 1], ids, vocabSize);

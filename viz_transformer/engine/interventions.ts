@@ -7,7 +7,7 @@ import { repr } from "./repr.ts";
 import type { Kind } from "./trace.ts";
 import type { Config } from "./parameters.ts";
 
-/** one head scaled, or made to look elsewhere */
+/** One head scaled, or made to look elsewhere */
 export interface HeadChange {
   kind: Kind;
   /** Counted from 0. */
@@ -16,7 +16,10 @@ export interface HeadChange {
   head: number;
   /** What the head says is multiplied by this; 0 ablates it. Its weights stay. */
   factor?: number;
-  /** Weights in place of its own: "uniform" over the keys that each query may attend to, or rows [query, key], taken as they are whatever the mask says. */
+  /**
+   * Weights in place of its own: "uniform" over the keys that each query may attend to, or rows [query, key],
+   * taken as they are whatever the mask says.
+   */
   pattern?: "uniform" | number[][] | null;
   /** Refused here: Python puts a mean in place of what the head says. */
   mean?: unknown;
@@ -42,7 +45,7 @@ export interface Interventions {
   heads?: HeadChange[];
 }
 
-/** what interventions change in one attention */
+/** What interventions change in one attention */
 export interface AttentionChanges {
   scale: boolean;
   temperature: number;
@@ -64,11 +67,7 @@ export const UNCHANGED: Required<Interventions> = {
   heads: [],
 };
 
-/**
- * The interventions with every option filled in, checked against a model.
- *
- * @param interventions none changes nothing
- */
+/** The interventions with every option filled in, checked against a model. */
 export function checkedInterventions(
   interventions: Interventions | null | undefined,
   config: Config,
@@ -179,9 +178,8 @@ function snakeCase(option: string) {
 }
 
 /**
- * What is changed in one attention of a model.
- *
- * @param step in decoding, the position that is written; null for whole sequences
+ * What is changed in one attention of a model. `step` is the position that is written in decoding, and null
+ * for whole sequences.
  */
 export function attentionChanges(
   interventions: Required<Interventions>,
@@ -198,12 +196,8 @@ export function attentionChanges(
 }
 
 /**
- * The weights that a head gets in place of its own.
- *
- * @param change with a pattern
- * @param mask [query, key]
- * @param step in decoding, the row of the pattern that every query takes
- * @returns [query, key]
+ * The weights that a head gets in place of its own. Those of a pattern, [query, key]; in decoding every query
+ * takes its row `step`.
  */
 export function patternWeights(
   change: HeadChange,

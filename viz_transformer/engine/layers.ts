@@ -38,7 +38,7 @@ export interface Layer {
   feedForwardResidual: Residual;
 }
 
-/** what a layer reads beside its vectors */
+/** What a layer reads beside its vectors */
 export interface LayerInputs {
   /** Of its self-attention. */
   kind: Kind;
@@ -51,7 +51,10 @@ export interface LayerInputs {
   interventions: Required<Interventions>;
   /** In decoding, the position that is written; null for whole sentences. */
   step: number | null;
-  /** Puts the keys and values of these vectors among those that each group of queries looks at; null where there are no others. */
+  /**
+   * Puts the keys and values of these vectors among those that each group of queries looks at; null where
+   * there are no others.
+   */
   among: ((fresh: KeysValues) => KeysValues[]) | null;
   /** What the cross-attention looks at. */
   source: KeysValues | null;
@@ -95,10 +98,8 @@ export function readLayer(config: Config, weights: Weights, name: string, hasCro
 }
 
 /**
- * Self-attention, cross-attention where there is a source, then the feed-forward network, each with
- * its Add & Norm.
- *
- * @param x [position, d_model]
+ * Self-attention, cross-attention where there is a source, then the feed-forward network, each with its Add &
+ * Norm.
  */
 export function runLayer(layer: Layer, x: Matrix, inputs: LayerInputs): LayerOutput {
   const { interventions, among } = inputs;
@@ -137,8 +138,6 @@ export function runLayer(layer: Layer, x: Matrix, inputs: LayerInputs): LayerOut
  * The position-wise network: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, or another than max.
  *
  * Source: Vaswani et al. 2017, section 3.3; GELU: Hendrycks and Gimpel 2016.
- *
- * @param x [position, d_model]
  */
 export function feedForward(network: FeedForward, x: Matrix) {
   const hidden = linear(x, network.w1); // [position, d_ff]

@@ -19,9 +19,7 @@ export class MaskedModel extends TextModel {
   task = "fill" as const;
 
   /**
-   * The probability of each word to stand in a text's gap, likeliest first.
-   *
-   * @param text with one gap, or its tokens, `<mask>` for the gap
+   * The probability of each word to stand in a text's gap, likeliest first. Of tokens, `<mask>` is the gap.
    */
   fill(text: string | string[], interventions: Interventions | null = null): Map<string, number> {
     const { ids, gap } = this.withGap(text);
@@ -46,12 +44,7 @@ export class MaskedModel extends TextModel {
     return this.traced(ids, forward(this.model, { source: ids }, { interventions }));
   }
 
-  /**
-   * The trace of a text with a gap, and the log-probability of an answer's word in it.
-   *
-   * @param text with one gap
-   * @param answer the same text, filled
-   */
+  /** The trace of a text with a gap, and the log-probability of an answer's word in it. */
   judge(text: string, answer: string | string[], interventions: Interventions | null = null) {
     const { ids, gap } = this.withGap(text);
     const word = this.wordIn(answer, ids, gap);

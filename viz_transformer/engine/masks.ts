@@ -8,11 +8,8 @@ import type { Interventions } from "./interventions.ts";
 import type { Config } from "./parameters.ts";
 
 /**
- * Let every query attend to the words of a sentence and not to the padding after them.
- *
- * @param ids of the keys
- * @param padId the id that pads; null where there is no padding
- * @returns [query, key]
+ * Let every query attend to the words of a sentence and not to the padding after them. `ids` are the keys';
+ * without a `padId` nothing is padding. [query, key]
  */
 export function paddingMask(ids: ArrayLike<number>, padId: number | null, nQueries = ids.length): Uint8Array {
   return forEveryQuery(
@@ -29,12 +26,11 @@ function forEveryQuery(row: Uint8Array, nQueries: number) {
 }
 
 /**
- * Let a position attend to itself and to the past, never to the future.
+ * Let a position attend to itself and to the past, never to the future. [length, length], 1 on the diagonal
+ * and below it.
  *
  * While it trains, a decoder reads the whole target sentence at once; without this mask it would
  * copy the next word instead of predicting it (Vaswani et al. 2017, section 3.2.3).
- *
- * @returns [length, length], 1 on the diagonal and below it
  */
 export function causalMask(length: number): Uint8Array {
   return Uint8Array.from({ length: length * length }, (_, i) => Number(i % length <= Math.floor(i / length)));

@@ -34,12 +34,7 @@ export function makeMatrix(
   return { rows, cols, data };
 }
 
-/**
- * Compute x Wᵀ + b: compare every row of x with every row of W.
- *
- * @param x [row, in]
- * @returns [row, out]
- */
+/** Compute x Wᵀ + b: compare every row of x with every row of W. [row, out] */
 export function linear(x: Matrix, { weight, bias }: Linear): Matrix {
   const y = makeMatrix(x.rows, weight.rows); // [row, out]
   if (bias) for (let row = 0; row < y.rows; row++) y.data.set(bias, row * y.cols);
@@ -157,9 +152,6 @@ export function addMatrices(x: Matrix, y: Matrix) {
  * Bring each row to mean 0 and variance 1, then scale and shift its numbers by what was learned.
  *
  * Source: Ba et al. 2016, "Layer Normalization".
- *
- * @param x [row, d_model]
- * @returns [row, d_model]
  */
 export function layerNorm(x: Matrix, { weight, bias, eps }: Norm): Matrix {
   const y = makeMatrix(x.rows, x.cols);
@@ -208,4 +200,9 @@ export function concatenated(arrays: Float32Array[]) {
 /** The numbers from 0 up to a length: the positions of a text's words. */
 export function countTo(length: number) {
   return Array.from({ length }, (_, i) => i);
+}
+
+/** How far a vector moved, in lengths of the vector before. */
+export function movedShare(before: Float32Array, after: Float32Array) {
+  return Math.hypot(...after.map((value, i) => value - before[i])) / Math.hypot(...before);
 }

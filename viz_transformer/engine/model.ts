@@ -48,11 +48,7 @@ export interface ModelOutput {
   watched?: AttentionInputs;
 }
 
-/**
- * Make a model of its configuration and weights.
- *
- * @param weights by torch's names, such as `readSafetensors` reads
- */
+/** Make a model of its configuration and weights. */
 export function makeModel(config: Config, weights: Weights): Model {
   if (config.n_classes) {
     throw new UserError(
@@ -85,13 +81,9 @@ function readOutput(config: Config, weights: Weights, words: Matrix): Linear {
 }
 
 /**
- * Read a sentence, or a source and its target, and return what the model makes of it.
- *
- * @param ids.source where there is an encoder
- * @param ids.target where there is a decoder; beside an encoder it starts with <sos>
- * @param options.interventions what to switch off or replace
- * @param options.masks in place of the model's own
- * @param options.watch a layer whose inputs are wanted
+ * Read a sentence, or a source and its target, and return what the model makes of it. Beside an encoder, a
+ * target starts with <sos>. Masks that are given stand in place of the model's own, and of a layer to `watch`
+ * the inputs are returned too.
  */
 export function forward(
   model: Model,
@@ -166,7 +158,9 @@ export function runDecoder(
 type Encoded = ReturnType<typeof runEncoder>;
 type Decoded = ReturnType<typeof runDecoder>;
 
-/** The weights of each layer's self-attention, [head, query, key]; a whole sentence is one group of queries. */
+/**
+ * The weights of each layer's self-attention, [head, query, key]; a whole sentence is one group of queries.
+ */
 function ownWeights(layers: LayerOutput[]) {
   return layers.map((layer) => layer.selfWeights[0]);
 }

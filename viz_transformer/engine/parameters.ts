@@ -34,12 +34,7 @@ export interface Config {
 
 export type Weights = Map<string, Tensor>;
 
-/**
- * The numbers of a parameter.
- *
- * @param name as in torch's state_dict
- * @param shape that the configuration asks for
- */
+/** The numbers of a parameter, by its name in torch's state_dict, if it has the shape that the configuration asks for. */
 export function readParameter(weights: Weights, name: string, shape: number[]): Float32Array {
   const found = weights.get(name);
   if (!found || String(found.shape) !== String(shape)) {

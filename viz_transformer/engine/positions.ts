@@ -7,15 +7,13 @@ import { makeMatrix, type Matrix } from "./matrix.ts";
 import { readMatrix, type Config, type Weights } from "./parameters.ts";
 
 /**
- * Give each position a vector of sines and cosines, from fast waves to slow ones.
+ * Give each position a vector of sines and cosines, from fast waves to slow ones. With `halves` all sines
+ * come before all cosines (Marian, tensor2tensor). [length, d_model]
  *
  *     PE(position, 2i)     = sin(position / 10000^(2i / d_model))
  *     PE(position, 2i + 1) = cos(position / 10000^(2i / d_model))
  *
  * Source: Vaswani et al. 2017, section 3.5.
- *
- * @param halves put all sines before all cosines (Marian, tensor2tensor) and not in turn
- * @returns [length, d_model]
  */
 export function sinusoidalEncoding(length: number, dModel: number, halves = false): Matrix {
   const table = makeMatrix(length, dModel);
@@ -30,7 +28,7 @@ export function sinusoidalEncoding(length: number, dModel: number, halves = fals
   return table;
 }
 
-/** position / 10000^(2i / width): how far each position turns each pair of numbers, [length, width / 2]. */
+/** Position / 10000^(2i / width): how far each position turns each pair of numbers, [length, width / 2]. */
 function anglesOf(length: number, width: number) {
   const nPairs = width / 2;
   return Float64Array.from({ length: length * nPairs }, (_, i) => {
@@ -39,10 +37,8 @@ function anglesOf(length: number, width: number) {
 }
 
 /**
- * The table of vectors that a configuration adds to the words; null where it adds none.
- *
- * @param name of the module that holds learned positions
- * @returns [max_length, d_model]
+ * The table of vectors that a configuration adds to the words; null where it adds none. A module called
+ * `name` holds learned ones. [max_length, d_model]
  */
 export function makePositions(config: Config, weights: Weights, name: string): Matrix | null {
   if (config.positional.startsWith("sinusoidal")) {
@@ -79,17 +75,14 @@ export function makeRotary(maxLength: number, dHead: number): Rotary {
 }
 
 /**
- * Turn every pair of numbers in a head's query or key by an angle that grows with its position.
+ * Turn every pair of numbers in a head's query or key by an angle that grows with its position. [row, head ·
+ * d_head]
  *
  * The pair (x_2i, x_2i+1) at position p is turned by p / 10000^(2i / d_head), like the hands of a
  * clock, fast ones and slow ones. A dot product of two turned vectors depends only on how far
  * apart they stand, and not on where.
  *
  * Source: Su et al. 2021, "RoFormer", sections 3.2 and 3.4.2.
- *
- * @param x [row, head · d_head]
- * @param positions of each row
- * @returns [row, head · d_head]
  */
 export function turnByPosition(x: Matrix, { cos, sin }: Rotary, positions: number[], dHead: number): Matrix {
   const turned = makeMatrix(x.rows, x.cols);

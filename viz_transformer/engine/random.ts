@@ -6,11 +6,7 @@
 const STATE_SIZE = 624;
 const MIDDLE = 397;
 
-/**
- * A generator of numbers from 0 up to 1, each with 53 random bits: `random.Random(seed).random`.
- *
- * @param seed a whole number of at least 0
- */
+/** A generator of numbers from 0 up to 1, each with 53 random bits: `random.Random(seed).random`. */
 export function makeRandom(seed: number): () => number {
   const state = seededBy(keyOf(seed));
   let at = STATE_SIZE;

@@ -14,9 +14,7 @@ const first = new WeakMap<Matrix, { by: object; beside: object | null; of: strin
 
 /**
  * What is made for an object, such as an embedding, of a sentence: the same while the sentence stays the
- * same. An object has one such thing at a time.
- *
- * @param of all that it depends on
+ * same. An object has one such thing at a time. `of` names all that it depends on.
  */
 export function newestOf<T>(by: object, of: string, make: () => T): T {
   const known = newest.get(by);
@@ -27,12 +25,9 @@ export function newestOf<T>(by: object, of: string, make: () => T): T {
 }
 
 /**
- * What a layer makes of vectors. The first that was made of them is kept: of a model and its changes,
- * that is mostly the unchanged one.
- *
- * @param by the layer
- * @param beside what it reads beside them
- * @param of all else that it depends on
+ * What a layer makes of vectors. The first that was made of them is kept: of a model and its changes, that is
+ * mostly the unchanged one. It is made by a layer (`by`) that reads `beside` too, and `of` names all else
+ * that it depends on.
  */
 export function firstOf<T>(x: Matrix, by: object, beside: object | null, of: string, make: () => T): T {
   const known = first.get(x);

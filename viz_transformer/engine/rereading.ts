@@ -40,10 +40,8 @@ export interface Reading {
 }
 
 /**
- * Read a sentence up to the stack that has a kind of attention.
- *
- * @param before of a sentence that this one is an edit of: its words stand where they
- *   stood, and there may be more after them
+ * Read a sentence up to the stack that has a kind of attention. If it is an edit of a sentence that was read
+ * `before`, its words stand where they stood, and there may be more after them.
  */
 export function readSentence(
   model: Model,
@@ -59,9 +57,7 @@ export function readSentence(
 }
 
 /**
- * What the model makes of the rows that were computed: logits, or of the encoder its vectors.
- *
- * @returns the outputs [row, feature]
+ * What the model makes of the rows that were computed: logits, or of the encoder its vectors. [row, feature]
  */
 export function outputsOf(model: Model, { encoder, decoder }: Reading): { rows: number[]; outputs: Matrix } {
   const { rows, x } = (decoder ?? encoder)!;

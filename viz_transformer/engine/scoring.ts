@@ -7,13 +7,10 @@ import { readParameter, type Weights } from "./parameters.ts";
 import type { Matrix } from "./matrix.ts";
 
 /**
- * Score by the dot product, and multiply it by `scale`: 1/√d_head brings its variance back to 1.
+ * Score by the dot product, and multiply it by `scale`: 1/√d_head brings its variance back to 1. [head,
+ * query, key]
  *
  * Source: Vaswani et al. 2017, section 3.2.1.
- *
- * @param query [query, head · d_head]
- * @param key [key, head · d_head]
- * @returns [head, query, key]
  */
 export function dotScores(query: Matrix, key: Matrix, nHeads: number, scale: number): Float32Array {
   const dHead = query.cols / nHeads;
@@ -54,13 +51,9 @@ export function readAdditive(weights: Weights, name: string, nHeads: number, dHe
 }
 
 /**
- * Score by a network: vᵀ tanh(W_q q + W_k k).
+ * Score by a network: vᵀ tanh(W_q q + W_k k). [head, query, key]
  *
  * Source: Bahdanau et al. 2015, section 3.1 and appendix A.1.2.
- *
- * @param query [query, head · d_head]
- * @param key [key, head · d_head]
- * @returns [head, query, key]
  */
 export function additiveScores(
   query: Matrix,
@@ -102,11 +95,8 @@ function projectHeads(x: Matrix, w: Float32Array, nHeads: number) {
 }
 
 /**
- * Turn each row of scores, in place, into weights that sum to 1, or to 0 where nothing may be attended.
- *
- * @param scores [head, query, key]
- * @param mask [query, key], the same for every head
- * @param temperature that the scores are divided by
+ * Turn each row of scores, in place, into weights that sum to 1, or to 0 where nothing may be attended. The
+ * scores are [head, query, key], and divided by the temperature; all heads have one mask [query, key].
  */
 export function maskedSoftmax(scores: Float32Array, mask: Uint8Array, nKeys: number, temperature: number) {
   for (let first = 0; first < scores.length; first += nKeys) {

@@ -26,12 +26,8 @@ export function readStack(config: Config, weights: Weights, kind: "encoder" | "d
 }
 
 /**
- * Run vectors through all layers. What a layer made of a whole sentence is remembered.
- *
- * @param x [position, d_model]
- * @param among of each layer, where these vectors are not a whole sentence: see `LayerInputs`
- * @param sources what each layer's cross-attention looks at
- * @returns the last layer's vectors, normalised if they have not been yet, and what each layer returned
+ * Run vectors through all layers. What a layer made of a whole sentence is remembered. `among` and `sources`
+ * have what `LayerInputs` has for each layer. The last layer's vectors come out normalised.
  */
 export function runStack(
   stack: Stack,

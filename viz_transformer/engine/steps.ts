@@ -23,7 +23,7 @@ export interface StepAttention {
   cross: Float32Array | null;
 }
 
-/** one text under way */
+/** One text under way */
 interface Text {
   /** [position], 0 where it is padding */
   mask: Uint8Array;
@@ -36,11 +36,6 @@ interface Text {
  *
  * Beside an encoder the source is read once, and writing begins with <sos>, the id of the first step. A
  * decoder alone reads all but the last id of its prompt; that last one is the id of the first step.
- *
- * @param model with a decoder
- * @param beginning.source ids, beside an encoder
- * @param beginning.prompt ids, of a decoder alone
- * @param options.attention whether every head's weights are wanted
  */
 export function openSteps(
   model: Model,
@@ -94,10 +89,8 @@ export class Steps {
   }
 
   /**
-   * Read the next word of every text, and score the words that may follow.
-   *
-   * @param ids one for each text
-   * @returns logits [vocab] of each text
+   * Read the next word of every text, and score the words that may follow. One id for each text gives the
+   * logits [vocab] of each.
    */
   step(ids: number[]): Float32Array[] {
     const logits = linear(this.#read(ids), this.model.output!); // [text, vocab]

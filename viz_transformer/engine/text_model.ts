@@ -22,11 +22,7 @@ interface Checkpoint {
   weights: Weights;
 }
 
-/**
- * Join a model and its vocabulary, the parts of a checkpoint.
- *
- * @param checkpoint config.json and vocabulary.json, parsed, and the weights that readSafetensors returns
- */
+/** Join a model and its vocabulary, the parts of a checkpoint. */
 export function makeTextModel({ config, vocabulary, weights }: Checkpoint): AnyTextModel {
   const words = makeVocabulary(vocabulary);
   if (words.tokens.length !== config.vocab_size) {

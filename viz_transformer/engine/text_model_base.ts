@@ -61,11 +61,8 @@ export abstract class WritingModel extends TextModel {
 }
 
 /**
- * The log-probability of one id at each position, in double precision: a word that is all but certain
- * still shows how certain.
- *
- * @param logits [position, vocab]
- * @param ids one for each position
+ * The log-probability of one id at each position, in double precision: a word that is all but certain still
+ * shows how certain.
  */
 export function logProbsOf(logits: Matrix, ids: number[]) {
   return Float64Array.from(ids, (id, position) => {

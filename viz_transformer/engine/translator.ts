@@ -20,9 +20,8 @@ export class Translator extends WritingModel {
   }
 
   /**
-   * The trace, and how probable each word of a translation is; the last is `<eos>`.
-   *
-   * @param target by default the model's own
+   * The trace, and how probable each word of a translation is; the last is `<eos>`. Without a target it is
+   * the model's own.
    */
   judge(text: string, target: string | string[] | null = null, interventions: Interventions | null = null) {
     const { vocabulary } = this;

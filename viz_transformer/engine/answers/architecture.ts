@@ -40,7 +40,10 @@ interface Memory {
   mask: Uint8Array;
 }
 
-/** A request with a kind is for the numbers of a layer; `goesOn` says whether a language model continues the text. */
+/**
+ * A request with a kind is for the numbers of a layer; `goesOn` says whether a language model continues the
+ * text.
+ */
 export function answerArchitecture(
   models: Models,
   { sentence, kind, layer }: { sentence: string; kind?: Kind; layer?: number },
@@ -129,7 +132,9 @@ interface Attended {
   changes: AttentionChanges;
 }
 
-/** The output [position, d_model] of one part of a layer, and its weights [head, query, key] if it has any. */
+/**
+ * The output [position, d_model] of one part of a layer, and its weights [head, query, key] if it has any.
+ */
 function runSublayer(
   part: MultiHead | FeedForward,
   { h, positions, mask, memory, changes }: Attended,

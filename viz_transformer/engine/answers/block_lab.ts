@@ -5,7 +5,7 @@ import { keysValuesOf, multiHeadAttention } from "../attention.ts";
 import { embed } from "../embedding.ts";
 import { attentionChanges, checkedInterventions } from "../interventions.ts";
 import { feedForward } from "../layers.ts";
-import { countTo, layerNorm, makeMatrix, type Matrix } from "../matrix.ts";
+import { countTo, layerNorm, makeMatrix, type Matrix, movedShare, rowOf } from "../matrix.ts";
 import { type Model, runEncoder } from "../model.ts";
 import type { Models } from "../text_model.ts";
 import { bytesOf } from "./bytes.ts";
@@ -24,7 +24,8 @@ export function answerBlockLab(
   for (const [index, [, part]] of parts.entries()) {
     const before = part(x);
     for (let changed = 0; changed < ids.length; changed++) {
-      const moved = movedBy(before, part(turnedRound(x, changed))); // [word]
+      const after = part(turnedRound(x, changed));
+      const moved = ids.map((_, word) => movedShare(rowOf(before, word), rowOf(after, word))); // [word]
       spread.set(moved, (index * ids.length + changed) * ids.length);
     }
   }
@@ -64,18 +65,6 @@ function turnedRound(x: Matrix, changed: number) {
   const data = Float32Array.from(x.data);
   for (let i = changed * x.cols; i < (changed + 1) * x.cols; i++) data[i] = -data[i];
   return makeMatrix(x.rows, x.cols, data);
-}
-
-/** How far each vector moved, as a share of its length: [word]. */
-function movedBy(before: Matrix, after: Matrix) {
-  return Float32Array.from({ length: before.rows }, (_, row) => {
-    let [apart, length] = [0, 0];
-    for (let i = row * before.cols; i < (row + 1) * before.cols; i++) {
-      apart += (after.data[i] - before.data[i]) ** 2;
-      length += before.data[i] ** 2;
-    }
-    return Math.sqrt(apart / length);
-  });
 }
 
 /** Bring each feature to mean 0 and variance 1 over the words of the sentence. */

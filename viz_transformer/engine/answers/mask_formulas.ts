@@ -14,7 +14,7 @@ import { runDecoder, runEncoder, type Model } from "../model.ts";
 import type { Kind } from "../trace.ts";
 import { float32View, type MaskedSentence } from "./mask_batch.ts";
 
-/** what attention computes with */
+/** What attention computes with */
 interface Head {
   /** [query, d_head] */
   query: Matrix;
@@ -113,9 +113,8 @@ function firstColumns({ rows, cols, data }: Matrix, count: number) {
 }
 
 /**
- * Attention with rows that may attend to nothing as one of the ways leaves them.
- *
- * @param empty the weight of each key in such a row
+ * Attention with rows that may attend to nothing as one of the ways leaves them. `empty` gives the weight of
+ * each key in such a row.
  */
 function attendWith({ query, keysValues, mask }: Head, empty: (nKeys: number) => number): Attended {
   const layer = { nHeads: 1, dHead: query.cols, scoring: "scaled_dot" } as MultiHead;
@@ -135,11 +134,7 @@ function attendWith({ query, keysValues, mask }: Head, empty: (nKeys: number) =>
   return { output, weights };
 }
 
-/**
- * Weights [batch, query, key] and outputs [batch, query, feature] as a message carries them.
- *
- * @param attended of each sentence
- */
+/** Weights [batch, query, key] and outputs [batch, query, feature] as a message carries them. */
 function attendedBytes(attended: Attended[]) {
   const outputs = attended.map(({ output }) => firstColumns(output, Math.min(N_FEATURES_SENT, output.cols)));
   const { rows, cols } = outputs[0];

@@ -19,7 +19,9 @@ import type { Side, Vocabulary } from "../vocabulary.ts";
 const MASK_ASKS = ["leaks", "formulas", "libraries", "eager"];
 const SPARE_POSITIONS = 2; // positions that the longer batch needs
 
-/** What widgets/mask_lab/requests.ts asks; for leaks also whose words replace others, and longer sentences. */
+/**
+ * What widgets/mask_lab/requests.ts asks; for leaks also whose words replace others, and longer sentences.
+ */
 interface Request {
   ask: string;
   kind: string;

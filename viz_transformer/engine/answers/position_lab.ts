@@ -1,7 +1,7 @@
 // The position lab's answers: how far each word's vector moves when the words are read in another
 // order, and the translation. labs/position_lab.py gives the same.
 
-import { rowOf } from "../matrix.ts";
+import { movedShare, rowOf } from "../matrix.ts";
 import type { Translator } from "../translator.ts";
 
 /**
@@ -27,9 +27,4 @@ export function answerPositionLab(
     translation: translate(shuffled),
     as_written: translate(written),
   };
-}
-
-/** The length of the difference of two vectors, in lengths of the first. */
-function movedShare(before: Float32Array, after: Float32Array) {
-  return Math.hypot(...after.map((value, i) => value - before[i])) / Math.hypot(...before);
 }

@@ -73,12 +73,8 @@ export interface Row {
 export type Beam = OpenText & { width: number; norm: (length: number) => number };
 
 /**
- * Record a step of a search.
- *
- * @param found the candidates, best first
- * @param kept the ranks of those that go on
- * @param live the hypotheses that they continue
- * @param step how many words were written before
+ * Record a step of a search. The candidates `found` stand best first and continue the hypotheses `live`;
+ * those with the ranks `kept` go on. `step` words were written before.
  */
 export function recordStep(
   rows: Row[],
