@@ -92,7 +92,7 @@ def test_held_out_sentences_are_translated_alike(models, n_texts: int) -> None:
     sources = [translator.vocabulary.source_ids(text) for text in texts]
     searched = beam_search(translator.model, sources, translator.vocabulary, beam_width=4)
     written = greedy(translator.model, sources, translator.vocabulary)
-    calls = [(call, text) for call in ("hypotheses", "greedy") for text in texts]
+    calls = [("hypotheses", text, {"beamWidth": width}) for width in (4, 1) for text in texts]
     found = answers_of_page(DATA / "en-es", calls)
     for hypotheses, expected in zip(found[:n_texts], searched, strict=True):
         if is_close_call(expected):  # the best is the same even so
@@ -100,7 +100,7 @@ def test_held_out_sentences_are_translated_alike(models, n_texts: int) -> None:
             assert abs(hypotheses[0]["score"] - expected.hypotheses[0].score) < 1e-4
         else:
             assert_same_hypotheses(hypotheses, expected)
-    assert found[n_texts:] == written
+    assert [hypotheses[0]["ids"] for hypotheses in found[n_texts:]] == written
 
 
 def test_searches_of_any_width_and_penalty_under_interventions(models) -> None:
