@@ -7,6 +7,7 @@ import {
   kept,
   keptChoice,
   putMalformedAside,
+  sayUnlessLasting,
   whenReadable,
 } from "./store.js";
 
@@ -189,6 +190,8 @@ function open(): void {
   if (!written) return;
   const { page, pages, sections }: Site = JSON.parse(written.textContent ?? "");
   whenReadable(putMalformedAside);
+  sayUnlessLasting();
+  find("body > .vt-instead")?.remove();
   addSwitches();
   closeMenu(find(".vt-more"));
   const end = find(".vt-way-on");
