@@ -10,7 +10,7 @@ export const isFramed = (): boolean => globalThis.parent !== globalThis.self;
  * `data-framed`.
  */
 export function tellHeight(): void {
-  if (!isFramed()) return;
+  if (!isFramed() || document.documentElement.dataset.framed === "") return; // a page of a site has two scripts
   document.documentElement.dataset.framed = "";
   let told = 0;
   const observer = new ResizeObserver(() => {

@@ -1,5 +1,6 @@
 // The script of a site's pages: theme and text size, what has been read and answered, and the search.
 
+import { tellHeight } from "./frame.ts";
 import {
   followKept,
   keepChoice,
@@ -191,6 +192,7 @@ function open(): void {
   const { page, pages, sections }: Site = JSON.parse(written.textContent ?? "");
   whenReadable(putMalformedAside);
   sayUnlessLasting();
+  tellHeight();
   find("body > .vt-instead")?.remove();
   addSwitches();
   closeMenu(find(".vt-more"));
