@@ -10,7 +10,7 @@ from viz_transformer._files import atomic_write
 from viz_transformer.export.page import check_replaceable
 
 _BEGINNING = '<iframe class="viz-transformer"'
-# A page in a sandbox has no origin to compare: `source` says which frame speaks. Only a height is taken from it.
+# A page in a sandbox has no origin to compare: `source` says which frame speaks. Only a height is taken.
 _LINES = f"""\
 {_BEGINNING} src="{{address}}" title="{{title}}" sandbox="allow-scripts allow-downloads" allowfullscreen \
 width="100%" height="720" style="border: 0"></iframe>
