@@ -4,66 +4,52 @@ export const MOST_LETTERS = 1000; // of a typed number; the sum in it nests no d
 const { sqrt, exp, log, sin, cos, PI, E } = Math;
 const FUNCTIONS = new Map(Object.entries({ sqrt, exp, log, ln: log, sin, cos }));
 const CONSTANTS = new Map(Object.entries({ pi: PI, e: E, nan: Number.NaN, inf: Infinity }));
+/** Signs between two numbers; one of a higher level is computed first. */
+const BETWEEN: Record<string, [level: number, compute: (one: number, other: number) => number]> = {
+  "+": [1, (one, other) => one + other],
+  "-": [1, (one, other) => one - other],
+  "*": [2, (one, other) => one * other],
+  "/": [2, (one, other) => one / other],
+  "**": [4, (one, other) => one ** other],
+};
+const [SIGN, POWER] = [3, 4]; // levels: of a sign before a number, since -2**2 is -4, and of a power
 const PIECE =
-  /\s*(?:(\d[\d_]*\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|(?:(?:math|np|torch)\.)?([a-z]+)|(\*\*|[-+*/^()]))/iy;
-
-/** The numbers, names and signs of a text; none where it holds anything else. */
-function piecesOf(text: string): (number | string)[] {
-  const pieces = [];
-  PIECE.lastIndex = 0;
-  while (PIECE.lastIndex < text.length) {
-    const found = PIECE.exec(text);
-    if (!found) return [];
-    const [, number, name, sign] = found;
-    pieces.push(number ? Number(number.replaceAll("_", "")) : (name ?? sign!).toLowerCase());
-  }
-  return pieces;
-}
+  /\s*(?:(\d[\d_]*\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|(?:(?:math|np|torch)\.)?([a-z]+)|(\*\*|[-+*/()])|(.))/gi;
 
 /** The number that a text says, or null if it says none: -0.25, 1/8, 2**3, sqrt(64), log(0.5). */
 export function compute(text: string): number | null {
-  const pieces = piecesOf(text.trim().replaceAll("−", "-").replaceAll(/[·×]/g, "*"));
-  let at = 0;
-  const takes = (...signs: string[]) => (signs.includes(String(pieces[at])) ? String(pieces[at++]) : "");
+  const signs = text.trim().replaceAll("−", "-").replaceAll(/[·×]/g, "*").replaceAll("^", "**");
+  const pieces = [...signs.matchAll(PIECE)].map(([, number, ...others]) =>
+    number ? Number(number.replaceAll("_", "")) : String(others.find(Boolean)).toLowerCase(),
+  );
+  let [at, isSum] = [0, true];
 
-  function sum(): number {
-    let total = product();
-    for (let sign = takes("+", "-"); sign; sign = takes("+", "-"))
-      total += sign === "+" ? product() : -product();
+  /** What begins here, with all that follows it between signs of at least a level. */
+  function sum(least = 0): number {
+    let total = one();
+    for (let sign = BETWEEN[pieces[at]!]; sign && sign[0] >= least; sign = BETWEEN[pieces[at]!]) {
+      at++;
+      total = sign[1](total, sum(sign[0] === POWER ? POWER : sign[0] + 1));
+    }
     return total;
-  }
-  function product(): number {
-    let total = signed();
-    for (let sign = takes("*", "/"); sign; sign = takes("*", "/"))
-      total = sign === "*" ? total * signed() : total / signed();
-    return total;
-  }
-  function signed(): number {
-    const sign = takes("-", "+");
-    if (sign) return sign === "-" ? -signed() : signed();
-    const base = one();
-    return takes("**", "^") ? base ** signed() : base; // -2**2 is -4, as in Python
   }
   function one(): number {
     const piece = pieces[at++] ?? "";
     if (typeof piece === "number") return piece;
+    if (piece === "-") return -sum(SIGN);
+    if (piece === "+") return sum(SIGN);
     if (piece === "(") return closed();
     const apply = FUNCTIONS.get(piece);
-    const value = apply && takes("(") ? apply(closed()) : CONSTANTS.get(piece);
-    if (value === undefined) throw new SyntaxError("no number");
-    return value;
+    if (apply && pieces[at++] === "(") return apply(closed());
+    isSum &&= CONSTANTS.has(piece);
+    return CONSTANTS.get(piece) ?? 0;
   }
   function closed(): number {
     const inside = sum();
-    if (!takes(")")) throw new SyntaxError("not closed");
+    isSum &&= pieces[at++] === ")";
     return inside;
   }
 
-  try {
-    const total = sum();
-    return at === pieces.length ? total : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
+  const total = sum();
+  return isSum && at === pieces.length ? total : null;
 }

@@ -44,7 +44,7 @@ export function Fields(props: FieldsProps) {
     };
     return (
       <>
-        <p class="vt-note">Choose it in the view above.</p>
+        <p class="vt-how">Choose it in the view above.</p>
         <Push onClick={checkChosen}>Check what is chosen</Push>
       </>
     );
@@ -82,7 +82,7 @@ function Cells({ asked, given, at, onInput, onCheck }: FieldsProps) {
     onInput((now) => (now as typeof cells).map((was, each) => (each === place ? change(was) : was)));
   return (
     <>
-      {!switched && <p class="vt-note">{kind === "row" ? ROW_NOTE : NUMBERS_NOTE}</p>}
+      {!switched && <p class="vt-how">{kind === "row" ? ROW_NOTE : NUMBERS_NOTE}</p>}
       <div
         class={`vt-cells ${switched ? "vt-switched" : ""}`}
         role="group"
@@ -109,7 +109,8 @@ function Cells({ asked, given, at, onInput, onCheck }: FieldsProps) {
                 />
               ) : (
                 <Push
-                  class={each ? "vt-on" : "vt-off"}
+                  class={each ? "" : "vt-off"}
+                  aria-pressed={each}
                   aria-label={`${label} ${each ? "True" : "False"}`}
                   onClick={() => put(place, (was) => !was)}
                 >

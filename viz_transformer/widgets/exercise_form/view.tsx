@@ -16,7 +16,7 @@ function ExerciseForm({ frame }: { frame: Frame<Traits> }) {
         {asked.name} · {asked.title}
       </p>
       {asked.kind === "code" ? (
-        <p class="vt-note">
+        <p class="vt-how">
           Answer it in Jupyter, where Python checks it: <code>viz-transformer lab</code> opens the lessons.
         </p>
       ) : (

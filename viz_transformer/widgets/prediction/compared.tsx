@@ -4,36 +4,33 @@ import { visible } from "../base/js/text.js";
 import { percent } from "../base/percent.ts";
 import { type Asked, largest, measured } from "./verdict.ts";
 
-/** One lane: what it is called, what was guessed and measured of it, and how it is marked. */
-export interface Lane {
+/** What was guessed and measured of one key or number, or how one option is marked. */
+interface Lane {
   name: string;
   guess?: number;
   truth?: number;
-  mark?: "✓" | "✗";
-  whose?: string;
+  mark?: string;
 }
 
 /** The lanes of a guess; its truth is null until it is known. */
 export function lanesOf({ kind, options, guess, truth }: Asked): Lane[] {
-  if (kind === "number") return [{ name: "", guess: guess as number, truth: (truth as number) ?? undefined }];
-  const weights = Array.isArray(truth) ? (truth as number[]) : null;
+  if (kind === "number") return [{ name: "", guess: guess as number, truth: (truth ?? undefined) as number }];
+  const weights = Array.isArray(truth) ? (truth as number[]) : [];
   if (kind === "row")
     return options.map((key, at) => ({
       name: visible(key),
       guess: (guess as number[])[at],
-      truth: weights?.[at],
+      truth: weights[at],
     }));
-  const [mine, right] = [
-    kind === "key" ? guess : options.indexOf(guess as string),
-    weights ? largest(weights) : options.indexOf(truth as string),
-  ];
+  const mine = kind === "key" ? guess : options.indexOf(guess as string);
+  const right = kind === "key" ? largest(weights) : options.indexOf(truth as string);
   return options.map((option, at) => {
-    const whose = [at === mine && "your answer", at === right && (at === mine ? "right" : "the answer")];
+    const [isMine, isRight] = [at === mine, at === right];
+    const mark = isRight ? (isMine ? "✓ your answer, right" : "✓ the answer") : isMine && "✗ your answer";
     return {
       name: kind === "key" ? visible(option) : option,
-      truth: weights?.[at],
-      mark: truth === null || (at !== mine && at !== right) ? undefined : at === right ? "✓" : "✗",
-      whose: whose.filter(Boolean).join(", "),
+      truth: weights[at],
+      mark: truth !== null && mark ? mark : undefined,
     };
   });
 }
@@ -43,34 +40,30 @@ export function Compared({ asked }: { asked: Asked }) {
   const told = (value: number) => (asked.kind === "number" ? measured(value, asked.unit) : percent(value));
   const values = lanes.flatMap(({ guess = 0, truth = 0 }) => [guess, truth]);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
-  const at = (value: number) => `${(100 * value) / (high - low || 1)}%`;
-  const bar = (value: number) => ({ left: at(Math.min(0, value) - low), width: at(Math.abs(value)) });
-  const hasBars = lanes.some(({ guess, truth }) => guess !== undefined || truth !== undefined);
+  const share = (value: number) => `${(100 * value) / (high - low || 1)}%`;
+  const bar = (value: number) => ({ left: share(Math.min(0, value) - low), width: share(Math.abs(value)) });
   return (
     <>
-      <ul class={`vt-lanes ${hasBars ? "" : "vt-options"}`}>
-        {lanes.map(({ name, guess, truth, mark, whose }, place) => (
-          <li class="vt-lane" key={place} data-mark={mark}>
+      <ul class="vt-lanes" data-kind={asked.kind}>
+        {lanes.map(({ name, guess, truth, mark }, place) => (
+          <li class="vt-lane" key={place}>
             <bdi class="vt-lane-name">{name}</bdi>
-            {hasBars && (
+            {asked.kind !== "choice" && (
               <span class="vt-lane-bars">
-                {guess !== undefined && <span class="vt-ghost" style={bar(guess)} />}
-                {truth !== undefined && <span class="vt-measured" style={bar(truth)} />}
+                {guess ? <span class="vt-ghost" style={bar(guess)} /> : null}
+                {truth ? <span class="vt-measured" style={bar(truth)} /> : null}
+                {low < 0 && <span class="vt-zero" style={{ left: share(-low) }} />}
               </span>
             )}
             {truth !== undefined && <b class="vt-lane-number">{told(truth)}</b>}
-            {guess !== undefined && <span class="vt-lane-guess">you: {told(guess)}</span>}
-            {mark && (
-              <span class="vt-lane-mark">
-                {mark} {whose}
-              </span>
-            )}
+            {guess !== undefined && <span class="vt-lane-said vt-of-query">you: {told(guess)}</span>}
+            {mark && <b class={`vt-lane-said ${mark[0] === "✓" ? "vt-right" : "vt-wrong"}`}>{mark}</b>}
           </li>
         ))}
       </ul>
-      {lanes.some(({ guess }) => guess !== undefined) && (
-        <p class="vt-note" aria-hidden="true">
-          <span class="vt-sample vt-ghost" /> your guess <span class="vt-sample vt-measured" /> measured
+      {(asked.kind === "row" || asked.kind === "number") && (
+        <p class="vt-how" aria-hidden="true">
+          <span class="vt-ghost" /> your guess <span class="vt-measured" /> measured
         </p>
       )}
     </>

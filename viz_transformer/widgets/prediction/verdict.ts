@@ -1,6 +1,7 @@
 // What is said of a guess, and how right it is.
 
 import { shortNumber } from "../base/js/text.js";
+import { percent } from "../base/percent.ts";
 
 /** What was asked, with the right answer once there is a guess. */
 export interface Asked {
@@ -44,7 +45,8 @@ function ofNumber(guess: number, truth: number, unit: string): Verdict {
 function ofRow(guess: number[], truth: number[], keys: string[]): Verdict {
   const score = sum(guess.map((weight, key) => Math.min(weight, truth[key]!)));
   const most = largest(truth);
-  const told = `Your row has ${Math.round(100 * score)}% of its weight where it belongs. Most goes to ${keys[most]}: ${truth[most]!.toFixed(2)}; you gave it ${guess[most]!.toFixed(2)}.`;
+  const [is, was] = [percent(truth[most]!), percent(guess[most]!)];
+  const told = `Your row has ${percent(score)} of its weight where it belongs. Most goes to “${keys[most]}”: ${is}; you gave it ${was}.`;
   return { score, told };
 }
 
@@ -52,9 +54,9 @@ function ofRow(guess: number[], truth: number[], keys: string[]): Verdict {
 function ofKey(guess: number, truth: number[], keys: string[]): Verdict {
   const [own, most] = [truth[guess]!, largest(truth)];
   const before = truth.filter((weight, key) => weight > own || (weight === own && key < guess));
-  const told = `You chose ${keys[guess]}: weight ${own.toFixed(2)}, rank ${before.length + 1} of ${keys.length}.`;
+  const told = `You chose “${keys[guess]}”: ${percent(own)}, rank ${before.length + 1} of ${keys.length}.`;
   const rest = before.length
-    ? `This head attends most to ${keys[most]}: ${truth[most]!.toFixed(2)}.`
+    ? `This head attends most to “${keys[most]}”: ${percent(truth[most]!)}.`
     : "No word gets more from this head.";
   return { score: own / truth[most]!, told: `${told} ${rest}` };
 }

@@ -26,9 +26,7 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
     <>
       <div class={`vt-card ${isAwaiting ? "vt-awaiting" : ""}`} tabindex={-1} ref={card}>
         <p class="vt-question">{traits.question}</p>
-        {isAwaiting && cells + nShown > 0 && (
-          <p class="vt-note vt-waiting">{waitingText(cells, pictures + nShown)}</p>
-        )}
+        {isAwaiting && cells + nShown > 0 && <p class="vt-how">{waitingText(cells, pictures + nShown)}</p>}
         {isGuessed ? (
           <Compared asked={traits} />
         ) : (
