@@ -94,7 +94,7 @@ _PUBLIC = {
     "studio": "labs.studio",
     "thinking_machines": "labs",
     "tour": "widgets.tour",
-    "trace_switch": "labs.trace_switch",
+    "trace_switch": "widgets.explorer",
     "translation_lab": "labs.translation_lab",
     "watch_training": "widgets.training_scrubber",
     "you_are_here": "course_map",
@@ -134,7 +134,6 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.labs.mask_lab import mask_lab as mask_lab
     from viz_transformer.labs.position_lab import position_lab as position_lab
     from viz_transformer.labs.studio import studio as studio
-    from viz_transformer.labs.trace_switch import trace_switch as trace_switch
     from viz_transformer.labs.translation_lab import translation_lab as translation_lab
     from viz_transformer.language_model import LanguageModel as LanguageModel
     from viz_transformer.language_model import load_language_model as load_language_model
@@ -158,6 +157,7 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.embedding_map import EmbeddingMap as EmbeddingMap
     from viz_transformer.widgets.explorer import AttentionExplorer as AttentionExplorer
     from viz_transformer.widgets.explorer import explore as explore
+    from viz_transformer.widgets.explorer import trace_switch as trace_switch
     from viz_transformer.widgets.figure_lab import FigureLab as FigureLab
     from viz_transformer.widgets.figure_lab import figure_lab as figure_lab
     from viz_transformer.widgets.head_lab import HeadLab as HeadLab

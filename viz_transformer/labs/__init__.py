@@ -10,7 +10,7 @@ from viz_transformer._lazy import make_lazy
 _PUBLIC = {
     "MaskTester": "mask_lab",
     "Prediction": "predictions",
-    "TraceSwitch": "trace_switch",
+    "TraceSwitch": ".widgets.explorer",
     "TranslationLab": "translation_lab",
     "architecture": "architecture",
     "attention_stepper": "attention_stepper",
@@ -32,7 +32,7 @@ _PUBLIC = {
     "prediction": "predictions",
     "studio": "studio",
     "thinking_machines": "attention_stepper",
-    "trace_switch": "trace_switch",
+    "trace_switch": ".widgets.explorer",
     "translation_lab": "translation_lab",
 }
 
@@ -61,9 +61,9 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.labs.predictions import prediction as prediction
     from viz_transformer.labs.studio import studio as studio
     from viz_transformer.labs.tours import lesson_tour as lesson_tour
-    from viz_transformer.labs.trace_switch import TraceSwitch as TraceSwitch
-    from viz_transformer.labs.trace_switch import trace_switch as trace_switch
     from viz_transformer.labs.translation_lab import TranslationLab as TranslationLab
     from viz_transformer.labs.translation_lab import translation_lab as translation_lab
+    from viz_transformer.widgets.explorer import TraceSwitch as TraceSwitch
+    from viz_transformer.widgets.explorer import trace_switch as trace_switch
 
 make_lazy(__name__)
