@@ -21,6 +21,7 @@ from viz_transformer.trace.byte_level import shown_tokens
 from viz_transformer.tracing import capture
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.written_text import most_written
+from viz_transformer.widgets.base.work import between_parts
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
 _MOST_TOKENS = {"continue": 8, "translate": 60}
@@ -119,6 +120,13 @@ class HuggingFaceText:
     def _search(self, read: list[int], n_rows: int) -> list[tuple[str, ...]]:
         """Return what greedy search writes in each row of a batch of the same text."""
         given = self._tensor(read).expand(n_rows, -1)  # [row, position]
+        n_read = 1 if self.task == "translate" else len(read)
+
+        def told(ids: Tensor, _: Any, **__: Any) -> Tensor:
+            """Say how far the search is; it ends by itself."""
+            between_parts(f"Writing token {ids.shape[1] - n_read} of at most {self.max_new_tokens}")
+            return torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
+
         with evaluating(self.model):
             rows = self.model.generate(
                 given,
@@ -126,9 +134,9 @@ class HuggingFaceText:
                 max_new_tokens=self.max_new_tokens,
                 do_sample=False,
                 num_beams=1,
+                stopping_criteria=[told],
             )
         n_begin = 1 if self.task == "translate" else self._n_special(read)
-        n_read = 1 if self.task == "translate" else len(read)
         found = []
         for ids in rows.tolist():
             ends = [i for i in range(n_read, len(ids)) if ids[i] in self._ends]  # then a batch is padded
