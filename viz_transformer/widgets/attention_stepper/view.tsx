@@ -4,7 +4,8 @@
 // the view works the same in a notebook and in a page without Python.
 
 import { useMemo, useState } from "preact/hooks";
-import { type Choice, fitChoice, type Layer } from "../base/head/arithmetic.ts";
+import { type Choice as Chosen, fitChoice, type Layer } from "../base/head/arithmetic.ts";
+import { Choice } from "../base/choice.tsx";
 import { HeadRoom } from "../base/head/head_room.tsx";
 import { layerName } from "../base/head/sentences.ts";
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
@@ -60,7 +61,7 @@ function Stepper({ frame }: { frame: Frame<Traits> }) {
 interface PlaceProps {
   frame: Frame<Traits>;
   layer: Layer;
-  chosen: Choice;
+  chosen: Chosen;
   onRequest: (place: LayerPlace) => void;
 }
 
@@ -74,7 +75,8 @@ function Place({ frame: { traits, set }, layer, chosen, onRequest }: PlaceProps)
         {layerName(layer, chosen.head)}
       </span>
       {places.length > 0 && (
-        <Crumb
+        <Choice
+          isBare
           label="attention"
           value={`${layer.kind} ${layer.layer}`}
           options={places.map(([kind, at]) => [
@@ -88,7 +90,8 @@ function Place({ frame: { traits, set }, layer, chosen, onRequest }: PlaceProps)
         />
       )}
       {layer.heads > 1 && (
-        <Crumb
+        <Choice
+          isBare
           label="head"
           value={`${chosen.head}`}
           options={heads}
@@ -96,31 +99,6 @@ function Place({ frame: { traits, set }, layer, chosen, onRequest }: PlaceProps)
         />
       )}
     </>
-  );
-}
-
-interface CrumbProps {
-  label: string;
-  value: string;
-  options: (readonly [value: string, name: string])[];
-  onChoose: (value: string) => void;
-}
-
-function Crumb({ label, value, options, onChoose }: CrumbProps) {
-  return (
-    <select
-      class="vt-crumb"
-      aria-label={label}
-      value={value}
-      data-lm-suppress-shortcuts="true"
-      onChange={(event) => onChoose(event.currentTarget.value)}
-    >
-      {options.map(([to, name]) => (
-        <option key={to} value={to}>
-          {name}
-        </option>
-      ))}
-    </select>
   );
 }
 

@@ -2,6 +2,8 @@
 
 interface ChoiceProps {
   label: string;
+  /** Whether the label is only heard. */
+  isBare?: boolean;
   options: readonly (readonly [value: string, name: string])[];
   value: string;
   /** The values that can't be chosen, and why. */
@@ -10,10 +12,18 @@ interface ChoiceProps {
   onChoose: (value: string) => void;
 }
 
-export function Choice({ label, options, value, disabled = [], title, onChoose }: ChoiceProps) {
+export function Choice({
+  label,
+  isBare = false,
+  options,
+  value,
+  disabled = [],
+  title,
+  onChoose,
+}: ChoiceProps) {
   return (
     <label class="vt-choice vt-beside" title={title || undefined}>
-      {label}
+      {!isBare && label}
       <select
         aria-label={label}
         data-lm-suppress-shortcuts="true"

@@ -42,16 +42,13 @@ export function Header({ snapshot, set }: { snapshot: Snapshot; set: Set }) {
   );
   return (
     <>
-      <select
-        class="vt-which"
-        aria-label="Sentence"
-        value={b}
-        onChange={(event) => set({ sentence: Number(event.currentTarget.value) })}
-      >
-        {names.map((name, at) => (
-          <option key={`${at} ${name}`} value={at}>{`${at + 1} of ${names.length}: ${name}`}</option>
-        ))}
-      </select>
+      <Choice
+        isBare
+        label="Sentence"
+        options={names.map((name, at) => [String(at), `${at + 1} of ${names.length}: ${name}`] as const)}
+        value={String(b)}
+        onChoose={(to) => set({ sentence: Number(to) })}
+      />
       {kind === "decoder" && composed.padded.source !== composed.padded.target && (
         <span class="vt-of-key vt-source">
           {shortened(runningText(composed.padded.source[b]?.filter(isWord) ?? []), LETTERS)}
