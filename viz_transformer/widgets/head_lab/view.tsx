@@ -145,7 +145,7 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
       inspector={
         <Inspector
           {...now}
-          {...{ theme, effects }}
+          {...{ frame, effects }}
           onAlone={(head) => set({ ...choose(head), factors: withFactor([], head, 0) })}
         />
       }
