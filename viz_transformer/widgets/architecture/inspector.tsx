@@ -1,6 +1,7 @@
 // The inspector of the architecture: what the chosen box does, its numbers for the chosen word, and doors.
 
 import { Bars } from "../base/bars.tsx";
+import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import { safeHref } from "../base/js/prose.js";
 import { formatNumber, marksExplained, visible } from "../base/js/text.js";
@@ -46,7 +47,7 @@ export function Inspector(props: InspectorProps) {
         <div class="vt-source">
           <p class="vt-caption">{`${source.name}, in ${source.file}, line ${source.line}`}</p>
           <section class="vt-scrolled" aria-label="source code">
-            <pre class="vt-code">{source.text}</pre>
+            <Code lines={[source.text]} />
           </section>
         </div>
       )}

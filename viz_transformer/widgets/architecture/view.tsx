@@ -82,7 +82,7 @@ function nowOf(frame: Frame<Traits>, reply: Reply): Now | null {
   };
 }
 
-function Architecture({ frame }: { frame: Frame<Traits> }) {
+function Architecture(frame: Frame<Traits>) {
   const { traits, set, model, redraw } = frame;
   const kernel = useKernel(model);
   const replies = useMemo(() => newestReply<{ sentence: string }, Reply>(kernel, redraw), [kernel, redraw]);
@@ -415,5 +415,5 @@ export default stageView<Traits>({
   name: "architecture",
   label: "Architecture",
   traits: TRAITS,
-  draw: (frame) => <Architecture frame={frame} />,
+  draw: Architecture,
 });

@@ -19,7 +19,7 @@ interface Traits extends Declared {
   places: [kind: "encoder" | "decoder" | "cross", layer: number][];
 }
 
-function Stepper({ frame }: { frame: Frame<Traits> }) {
+function Stepper(frame: Frame<Traits>) {
   const { traits, set, model } = frame;
   const kernel = useKernel(model);
   const [problem, setProblem] = useState("");
@@ -106,5 +106,5 @@ export default stageView<Traits>({
   name: "stepper",
   label: "Attention, step by step",
   traits: TRAITS,
-  draw: (frame) => <Stepper frame={frame} />,
+  draw: Stepper,
 });

@@ -41,7 +41,12 @@ interface Definition<Traits> {
   name: string;
   label: string | ((traits: Readonly<Traits>) => string);
   traits: readonly (keyof Traits & string)[];
+  /** A component of the frame: it may use hooks. */
   draw: (frame: Frame<Traits>) => ComponentChild;
+}
+
+function Drawn<Traits>({ draw, frame }: Pick<Definition<Traits>, "draw"> & { frame: Frame<Traits> }) {
+  return <>{draw(frame)}</>;
 }
 
 /** What every stage takes of the frame that it is drawn in. */
@@ -80,7 +85,7 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
           model,
           host,
         };
-        renderTree(draw(frame), view.root);
+        renderTree(<Drawn draw={draw} frame={frame} />, view.root);
       },
     });
     return () => {

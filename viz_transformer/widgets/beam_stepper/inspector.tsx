@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { Bars } from "../base/bars.tsx";
 import { Choice } from "../base/choice.tsx";
+import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import { runningText, shortened, shortNumber } from "../base/js/text.js";
 import type { Frame } from "../base/stage_view.tsx";
@@ -46,7 +47,7 @@ export function Inspector(props: InspectorProps) {
       </p>
       <Equation {...props} />
       {result.attention && <Looks {...props} attention={result.attention} />}
-      <p class="vt-code">{codeOf(result.request, explained, live)}</p>
+      <Code lines={[codeOf(result.request, explained, live)]} />
       <Candidates {...props} />
       <Doors />
     </>

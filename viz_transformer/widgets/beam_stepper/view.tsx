@@ -81,7 +81,7 @@ function nowOf(frame: Frame<Traits>, result: SearchResult, pointed: Position | n
   };
 }
 
-function BeamStepper({ frame }: { frame: Frame<Traits> }) {
+function BeamStepper(frame: Frame<Traits>) {
   const { traits, set, model, redraw } = frame;
   const kernel = useKernel(model);
   const store = useMemo(() => searches(kernel, redraw), [kernel, redraw]);
@@ -315,5 +315,5 @@ export default stageView<Traits>({
   name: "beam-stepper",
   label: "Beam stepper",
   traits: TRAITS,
-  draw: (frame) => <BeamStepper frame={frame} />,
+  draw: BeamStepper,
 });

@@ -44,7 +44,7 @@ const PICTURES: Partial<Record<Mode, [string, Mount]>> = {
   patches: ["vt-patches", patchesPicture],
 };
 
-function Explorer({ frame }: { frame: Frame<Traits> }) {
+function Explorer(frame: Frame<Traits>) {
   const own = useRef<Room | null>(null);
   own.current ??= new Room(frame);
   const room = own.current;
@@ -255,5 +255,5 @@ export default stageView<Traits>({
   name: "explorer",
   label: "Attention explorer",
   traits: TRAITS,
-  draw: (frame) => <Explorer frame={frame} />,
+  draw: Explorer,
 });

@@ -2,6 +2,7 @@
 
 import { Bars } from "../base/bars.tsx";
 import { Chart } from "../base/chart.tsx";
+import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import type { Theme } from "../base/js/colour.js";
 import { formatNumber, formatSigned, visible } from "../base/js/text.js";
@@ -54,7 +55,7 @@ export function Inspector(props: InspectorProps) {
         loss: the mean of −log p = ({shown.join(" + ")}) / {terms.length} ={" "}
         <b data-changed={factors.length > 0}>{formatNumber(lossOf(after.log_probs), 3)}</b>
       </p>
-      <p class="vt-code">{codeOf(factors)}</p>
+      <Code lines={[codeOf(factors)]} />
       <Doors />
     </>
   );

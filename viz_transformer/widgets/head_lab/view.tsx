@@ -57,7 +57,7 @@ function nowOf({ traits }: Frame<Traits>, found: Found) {
   };
 }
 
-function HeadLab({ frame }: { frame: Frame<Traits> }) {
+function HeadLab(frame: Frame<Traits>) {
   const { traits, model, redraw } = frame;
   const kernel = useKernel(model);
   const replies = useMemo(() => {
@@ -225,9 +225,4 @@ function Controls({ traits, set, chosen }: { chosen: Head } & Pick<Frame<Traits>
   );
 }
 
-export default stageView<Traits>({
-  name: "head-lab",
-  label: "Head lab",
-  traits: TRAITS,
-  draw: (frame) => <HeadLab frame={frame} />,
-});
+export default stageView<Traits>({ name: "head-lab", label: "Head lab", traits: TRAITS, draw: HeadLab });

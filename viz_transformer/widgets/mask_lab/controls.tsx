@@ -3,6 +3,7 @@
 import shared from "../../shared.json" with { type: "json" };
 import type { Cell } from "../base/cells.ts";
 import { Choice } from "../base/choice.tsx";
+import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/js/text.js";
 import { percent } from "../base/percent.ts";
@@ -257,7 +258,7 @@ export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
           ? describeMaskCell(composed, b, cell.row, cell.col)
           : "Point at a cell, or move with the arrow keys. A click or Space paints it."}
       </p>
-      <p class="vt-code vt-lines">{[...maskCode(composed, polarity, "ours"), ...toldCell].join("\n")}</p>
+      <Code lines={[...maskCode(composed, polarity, "ours"), ...toldCell]} />
       <Doors>
         <button
           type="button"

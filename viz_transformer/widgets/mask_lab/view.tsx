@@ -78,7 +78,7 @@ export type Snapshot = ReturnType<typeof useSnapshot>;
 /** Sets parts of the mask; what is selected is brought inside it, and moved to a leak. */
 export type Change = (changes: Partial<MaskState>, preset?: Preset) => void;
 
-function Lab({ frame }: { frame: Frame<Traits> }) {
+function Lab(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const snapshot = useSnapshot(frame);
   const { words, composed, shown, leaks, problem, isAwaited } = snapshot;
@@ -216,9 +216,4 @@ function contentsOf({ composed, shown, rows }: Snapshot, measure: (text: string)
   };
 }
 
-export default stageView<Traits>({
-  name: "mask-lab",
-  label: "Mask lab",
-  traits: TRAITS,
-  draw: (frame) => <Lab frame={frame} />,
-});
+export default stageView<Traits>({ name: "mask-lab", label: "Mask lab", traits: TRAITS, draw: Lab });

@@ -12,7 +12,7 @@ import { TRAITS, type Traits } from "./traits.ts";
 
 const WIDE = 700; // pixels, times the text size, from which the towers stand side by side
 
-function Lab({ frame }: { frame: Frame<Traits> }) {
+function Lab(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const [corrected, setCorrected] = useState("");
   const controls = traits.controls as unknown as Control[];
@@ -75,5 +75,5 @@ export default stageView<Traits>({
   name: "model-summary-lab",
   label: "Model summary lab",
   traits: TRAITS,
-  draw: (frame) => <Lab frame={frame} />,
+  draw: Lab,
 });

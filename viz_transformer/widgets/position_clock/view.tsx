@@ -14,7 +14,7 @@ interface Traits extends Declared {
   data: { n_positions: number; d_model: number; sinusoidal: boolean; table: DataView };
 }
 
-function Clock({ frame }: { frame: Frame<Traits> }) {
+function Clock(frame: Frame<Traits>) {
   const { traits, set, theme, redraw } = frame;
   const { data, pair, position } = traits;
   const { n_positions: rows, d_model: cols, sinusoidal: isWave } = data;
@@ -43,5 +43,5 @@ export default stageView<Traits>({
   name: "position-clock",
   label: "Clock of positions",
   traits: TRAITS,
-  draw: (frame) => <Clock frame={frame} />,
+  draw: Clock,
 });

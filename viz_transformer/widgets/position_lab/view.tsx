@@ -65,7 +65,7 @@ const caches = () => ({
   shifted: memoizeLast(shiftResult),
 });
 
-function PositionLab({ frame }: { frame: Frame<Traits> }) {
+function PositionLab(frame: Frame<Traits>) {
   const { traits, set, theme, redraw } = frame;
   const { data, encoding, pair, position, order } = traits;
   const { tables, head } = useMemo(() => unpackPositions(data), [data]);
@@ -229,5 +229,5 @@ export default stageView<Traits>({
   name: "position-lab",
   label: "Position lab",
   traits: TRAITS,
-  draw: (frame) => <PositionLab frame={frame} />,
+  draw: PositionLab,
 });

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Bars } from "../bars.tsx";
+import { Code } from "../code.tsx";
 import { Doors } from "../doors.tsx";
 import type { Theme } from "../js/colour.js";
 import { Range } from "../range.tsx";
@@ -211,6 +212,7 @@ function Readout({ theme, snapshot, onKey }: ReadoutProps) {
   const isWhole = whole === name;
   const line = codeLine(layer, worked, chosen, cell.name);
   const equation = planOf(layer, snapshot.step).rows ? equationOf(snapshot) : []; // else it is in the picture
+  const number = `${name} # ${sixDigits(matrixNamed(worked, cell.name).at(cell.row, cell.col))}`;
   const parts = formulaOf(layer, worked, chosen, cell, isWhole);
   const toggle = () => setWhole(isWhole ? null : name);
   const weights = Array.from(matrixNamed(worked, "weights").values);
@@ -241,10 +243,7 @@ function Readout({ theme, snapshot, onKey }: ReadoutProps) {
             </button>
           )}
         </p>
-        <pre class="vt-code">
-          {line ? `${line}\n` : ""}
-          {name} # {sixDigits(matrixNamed(worked, cell.name).at(cell.row, cell.col))}
-        </pre>
+        <Code lines={line ? [line, number] : [number]} />
       </div>
       <Doors />
     </>
