@@ -9,10 +9,12 @@ from typing import Any
 import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
+from tests.support.hand_made_trainings import make_training
 from tests.support.ui_views import SENTENCE, TOUR, falling
 from viz_transformer import labs
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
+from viz_transformer.recipes import load_training
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
@@ -21,6 +23,7 @@ from viz_transformer.widgets.scaling_lab import scaling_lab
 from viz_transformer.widgets.schedule_lab import schedule_lab
 from viz_transformer.widgets.softmax_lab import softmax_lab
 from viz_transformer.widgets.tour import tour
+from viz_transformer.widgets.training_scrubber import watch_training
 
 LONG = "the animal did not cross the street because it was too tired"
 
@@ -68,6 +71,8 @@ STAGED: dict[str, Callable[[], View]] = {
     "block lab": lambda: labs.block_lab(load_translator(), SENTENCE, changed=2),
     "embedding map": vt.embedding_map,
     "model summary lab": labs.model_summary_lab,
+    "training scrubber": lambda: watch_training(load_training("en-es")),
+    "training scrubber of two": lambda: watch_training(make_training(), make_training("b", seed=9)),
     "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
 }

@@ -2,10 +2,11 @@
 
 import { Bars } from "../base/bars.tsx";
 import { Doors } from "../base/doors.tsx";
+import { sameHead } from "../base/head_place.ts";
 import type { Theme } from "../base/js/colour.js";
 import { formatNumber, formatSigned, visible } from "../base/js/text.js";
 import { percent } from "../base/percent.ts";
-import { type Factor, type Head, sameHead } from "./changes.ts";
+import type { Factor, Head } from "./changes.ts";
 import { type Effect, lossOf } from "./effects.ts";
 import { type Kind, type Reply, weightsOf } from "./replies.ts";
 import { codeOf, effectsInWords, movedInWords, pointInWords } from "./sentences.ts";

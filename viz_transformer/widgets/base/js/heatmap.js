@@ -64,7 +64,7 @@ export function matrixLayout({
 }) {
   const axis = 22;
   const rowRoom = Math.min(rowLabel, 150, width * 0.38);
-  const colRoom = Math.min(colLabel, 110);
+  const colRoom = Math.min(colLabel, 110, 0.45 * maxHeight);
   const left = axis + rowRoom + 8;
   const across = (right) => Math.min(largest, (width - left - right) / cols);
   const down = (top) => Math.min(largest, (maxHeight - top) / rows);
@@ -355,9 +355,8 @@ function drawLabels(context, layout, part, shown, { active, pinned, named, found
   const { left, top, cell, rowCell, x, y, boxWidth, boxHeight, flat, font } = layout;
   const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
   const rowNames = shown.rowNames ?? shown.queries;
-  const longest = "← query: read → written";
-  const fits = theme.measure(longest, 12, false) <= layout.height - top;
-  const query = rowNames === shown.queries || !fits ? "← query" : longest;
+  const names = rowNames === shown.queries ? ["← query"] : ["← query: read → written", "← query"];
+  const query = names.find((name) => theme.measure(name, 12, false) <= layout.height - top) ?? "";
   const key = "key (attended to) →";
   const isWide = theme.measure(key, 12, false) <= layout.width - left;
   drawText(context, isWide ? key : "key →", left, 9, quiet);
