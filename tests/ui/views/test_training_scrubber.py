@@ -119,7 +119,7 @@ def test_both_sides_show_the_moments_of_the_nearest_steps(root: Locator) -> None
 def test_another_sentence_kind_and_head(root: Locator) -> None:
     go_to(root, 5)
     root.get_by_label("Sentence").select_option("1")
-    root.get_by_role("button", name="Encoder").click()
+    root.get_by_label("Heads of").select_option("encoder")
     one, large = root.locator(".vt-head-grid").all()
     # Keys that come faster than frames all count.
     large.evaluate(

@@ -25,8 +25,11 @@ import {
 export const LINES = ["vt-line-mark", "vt-line-mark vt-before"];
 const [NAMES, GAP] = [4, 8]; // units at the left of the plot; pixels between pictures
 
-/** Pixels of a film's height. */
-const frameOf = (unit: number, films: number) => (films > 1 ? 2.5 : 3) * unit;
+/** Pixels of a film's height, and of films and curve together. */
+const filmHeight = (unit: number, films: number, isLow: boolean) =>
+  unit * (films < 2 ? (isLow ? 2.25 : 3) : isLow ? 1.75 : 2.5);
+export const driveHeight = (unit: number, films: number, isLow: boolean): number =>
+  (isLow ? 7.5 : 9) * unit + films * (filmHeight(unit, films, isLow) + GAP);
 
 /** A run with the head that is shown of it. */
 export interface Filmed {
@@ -41,28 +44,29 @@ export interface Filmed {
 interface CurveProps {
   frame: { unit: number; theme: Theme };
   films: readonly Filmed[];
+  /** Whether the stage has little height. */
+  isLow: boolean;
   /** What a screen reader says of the moment. */
   told: string;
   onMoment: (moment: number) => void;
 }
 
-export function Curve({ frame, films, told, onMoment }: CurveProps) {
+export function Curve({ frame, films, isLow, told, onMoment }: CurveProps) {
   const runs = films.map(({ run }) => run);
   const moments = films.map(({ moment }) => moment);
   const { axis, range } = useMemo(
     () => ({ axis: stepAxis(runs), range: lossRange(runs) }),
     [runs[0], runs[1]],
   );
-  const height = frameOf(frame.unit, films.length);
+  const height = filmHeight(frame.unit, films.length, isLow);
   return (
     <Chart
-      title="loss (nats per token)"
+      title={`loss in nats per token${axis.isLog ? ", steps on a log scale" : ""}`}
       label={curvesInWords(runs, moments)}
       frame={frame}
       x={{
         ticks: runs[0]!.moments.map(axis.at),
         text: (place) => String(Math.round(axis.stepAt(place))),
-        label: `optimiser step${axis.isLog ? " (log scale)" : ""}`,
       }}
       y={{
         domain: [range.low, range.high],
@@ -74,7 +78,7 @@ export function Curve({ frame, films, told, onMoment }: CurveProps) {
       least={NAMES * frame.unit}
       above={films.length * (height + GAP)}
     >
-      {(plot) => <Scrubbed {...{ plot, films, frame, told, onMoment }} placeOf={axis.at} />}
+      {(plot) => <Scrubbed {...{ plot, films, frame, height, told, onMoment }} placeOf={axis.at} />}
     </Chart>
   );
 }
@@ -82,13 +86,15 @@ export function Curve({ frame, films, told, onMoment }: CurveProps) {
 const formatTick = (loss: number) =>
   loss >= 0.01 || loss === 0 ? String(Number(loss.toPrecision(3))) : formatLoss(loss);
 
-interface ScrubbedProps extends CurveProps {
+interface ScrubbedProps extends Omit<CurveProps, "isLow"> {
   plot: Plot;
+  /** Of a film. */
+  height: number;
   placeOf: (step: number) => number;
 }
 
 /** What is drawn over the steps: films, curves, the line of the moment with its knob. */
-function Scrubbed({ plot, films, frame, told, onMoment, placeOf }: ScrubbedProps) {
+function Scrubbed({ plot, films, frame, height, told, onMoment, placeOf }: ScrubbedProps) {
   const { run, moment } = films[0]!;
   const xs = run.moments.map((step) => plot.x.pixel(placeOf(step)));
   const held = useRef<number | null>(null);
@@ -105,10 +111,9 @@ function Scrubbed({ plot, films, frame, told, onMoment, placeOf }: ScrubbedProps
       {films.map((film, at) => (
         <Film
           key={`${at}`}
-          {...{ plot, film, placeOf }}
+          {...{ plot, film, height, placeOf }}
           theme={frame.theme}
-          top={at * (frameOf(frame.unit, films.length) + GAP)}
-          height={frameOf(frame.unit, films.length)}
+          top={at * (height + GAP)}
           line={films.length > 1 ? LINES[at] : ""}
         />
       ))}

@@ -31,6 +31,8 @@ interface LargeHeadProps {
   /** The cell that is followed, and the one that the pointer is on. */
   followed: Cell;
   pointed: Cell | null;
+  /** Whether its axes have titles. */
+  isTitled: boolean;
   /** The weight that is told, in words. */
   told: string;
   onFollow: (cell: Cell) => void;
@@ -40,7 +42,7 @@ interface LargeHeadProps {
 type Mounted = ReturnType<typeof addCanvas>;
 
 export function LargeHead(props: LargeHeadProps) {
-  const { frame, entry, weights } = props;
+  const { frame, entry, weights, isTitled } = props;
   const { box, room } = useRoom();
   const { move } = useTween(frame.redraw);
   const moved = weights.length > MOST_MOVED ? weights : Float32Array.from(move(Array.from(weights)));
@@ -58,7 +60,7 @@ export function LargeHead(props: LargeHeadProps) {
   useLayoutEffect(() => {
     if (!room || !mounted.current) return;
     const theme = { ...frame.theme, scale: frame.unit / FONT };
-    const layout = layOut(entry, room, theme, zoomOf(box.current!));
+    const layout = layOut(entry, room, theme, { zoom: zoomOf(box.current!), isTitled });
     newest.current.layout = layout;
     draw(mounted.current, layout, theme, { ...props, weights: moved });
   });
@@ -95,7 +97,7 @@ function layOut(
   { queries, keys, rows, cols }: Heads,
   { width, height }: { width: number; height: number },
   { scale, measure }: StageTheme,
-  zoom: number,
+  { zoom, isTitled }: { zoom: number; isTitled: boolean },
 ): HeatmapLayout {
   const widest = (tokens: string[]) =>
     Math.ceil(Math.max(...tokens.map((token) => measure!(visible(token).slice(0, LONGEST_LABEL), 15, true))));
@@ -108,6 +110,7 @@ function layOut(
     ratio: pixelRatio() * scale * zoom,
     largest: LARGEST,
     stretch: STRETCH,
+    isTitled,
   });
 }
 

@@ -9,10 +9,9 @@ import { newestReply } from "../base/replies.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { Tabs } from "../base/tabs.tsx";
 import { usePlayer } from "../base/timeline.tsx";
 import { useKernel } from "../base/use_kernel.ts";
-import { Curve } from "./curve.tsx";
+import { Curve, driveHeight } from "./curve.tsx";
 import { LargeHead } from "./head.tsx";
 import { Inspector } from "./inspector.tsx";
 import {
@@ -32,6 +31,7 @@ import { TRAITS, type Traits } from "./traits.ts";
 import { Written } from "./written.tsx";
 
 const FLAT = 6; // layers that a strip has room for
+const LOW = 660; // pixels of the view's height, below which its parts stand closer
 const LETTERS = 60; // of a sentence in the menu
 
 type SentKinds = { runs: Record<string, SentHeads>[] };
@@ -118,26 +118,31 @@ function Scrubber({ frame }: { frame: Frame<Traits> }) {
   });
   const follow = (index: number, cell: Cell) => setCells((now) => ({ ...now, [`${place} ${index}`]: cell }));
   const point = (index: number, cell: Cell | null) => setPointed(cell && { index, cell });
+  const isLow = frame.height < LOW;
   return (
     <Stage
-      header={<Header {...{ frame, sides }} onQuery={(query) => followQuery(sides, query, follow)} />}
+      header={
+        <Header
+          {...{ frame, sides }}
+          kinds={data.kinds}
+          onQuery={(query) => followQuery(sides, query, follow)}
+        />
+      }
       heads={kinds && <AllHeads {...{ frame, sides }} kinds={data.kinds} />}
       headsBeside={kinds?.some((each) => each[traits.kind]!.layers > FLAT) ?? false}
       headline={<Pieces pieces={headlineOf(sides)} />}
       line={problem ? <span role="alert">✗ {problem}</span> : <Pieces pieces={lineOf(sides)} />}
-      controls={
-        runs.length > 1 && data.kinds.length > 1 && <Kinds {...{ frame, sides }} kinds={data.kinds} />
-      }
       inspector={<Inspector sides={sides} theme={frame.theme} onFollow={follow} />}
       {...stageOf(frame)}
     >
-      <div class="vt-sides" data-count={sides.length}>
+      <div class="vt-sides" data-count={sides.length} data-low={isLow}>
         {sides.map((side) => (
           <section key={side.index} aria-label={side.run.name}>
             <Written side={side} isNamed={sides.length > 1} />
             {side.entry && (
               <LargeHead
                 {...{ frame, ...side, entry: side.entry }}
+                isTitled={sides.length === 1 && !isLow}
                 told={followedInWords(side)}
                 onFollow={(cell) => follow(side.index, cell)}
                 onPoint={(cell) => point(side.index, cell)}
@@ -146,7 +151,7 @@ function Scrubber({ frame }: { frame: Frame<Traits> }) {
           </section>
         ))}
       </div>
-      <Drive frame={frame} sides={sides} onMoment={(moment) => set({ moment })} />
+      <Drive {...{ frame, sides, isLow }} onMoment={(moment) => set({ moment })} />
     </Stage>
   );
 }
@@ -170,7 +175,12 @@ interface PartProps {
 }
 
 /** Which sentence, and its words: those that are read, and those that look. */
-function Header({ frame, sides, onQuery }: PartProps & { onQuery: (query: number) => void }) {
+function Header({
+  frame,
+  sides,
+  kinds,
+  onQuery,
+}: PartProps & { kinds: string[]; onQuery: (query: number) => void }) {
   const { traits, set } = frame;
   const { run, entry, followed } = sides[0]!;
   return (
@@ -188,6 +198,7 @@ function Header({ frame, sides, onQuery }: PartProps & { onQuery: (query: number
           ))}
         </select>
       )}
+      {sides.length > 1 && kinds.length > 1 && <Kinds {...{ frame, sides, kinds }} />}
       {entry?.kind === "cross" && (
         <>
           <Chips label="Words read" tokens={entry.keys} kind="key" chosen={null} />
@@ -220,8 +231,19 @@ function Kinds({ frame, sides, kinds }: PartProps & { kinds: string[] }) {
         ),
       ),
     );
-  const options = kinds.map((kind) => [kind, ATTENTION_KINDS[kind]!.name] as const);
-  return <Tabs label="Heads of" options={options} value={frame.traits.kind} onChoose={choose} />;
+  return (
+    <select
+      aria-label="Heads of"
+      value={frame.traits.kind}
+      onChange={(event) => choose(event.currentTarget.value)}
+    >
+      {kinds.map((kind) => (
+        <option key={kind} value={kind}>
+          {ATTENTION_KINDS[kind]!.name}
+        </option>
+      ))}
+    </select>
+  );
 }
 
 /** All heads at the moment: of a run alone those of every kind, of two those of the chosen kind. */
@@ -262,7 +284,12 @@ const PLAY_MS = 7000; // a training is played in about so long
 export const momentDuration = (count: number): number => Math.min(700, Math.max(120, PLAY_MS / count));
 
 /** The curve with the knob that is dragged, and the buttons that play. */
-function Drive({ frame, sides, onMoment }: PartProps & { onMoment: (moment: number) => void }) {
+function Drive({
+  frame,
+  sides,
+  isLow,
+  onMoment,
+}: PartProps & { isLow: boolean; onMoment: (moment: number) => void }) {
   const { run, moment } = sides[0]!;
   const { length } = run.moments;
   const { go, buttons } = usePlayer({
@@ -271,9 +298,9 @@ function Drive({ frame, sides, onMoment }: PartProps & { onMoment: (moment: numb
   });
   const films = sides.map((side) => ({ ...side, ...side.chosen }));
   return (
-    <div class="vt-drive">
+    <div class="vt-drive" style={{ height: `${driveHeight(frame.unit, films.length, isLow)}px` }}>
       {buttons}
-      <Curve frame={frame} films={films} told={momentInWords(sides[0]!)} onMoment={go} />
+      <Curve {...{ frame, films, isLow }} told={momentInWords(sides[0]!)} onMoment={go} />
     </div>
   );
 }
