@@ -1,4 +1,4 @@
-"""Work that a page waits for tells how far it is, and ends between two parts when the viewer has stopped it."""
+"""Work that a page waits for tells how far it is, and ends between two parts when the viewer stops it."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         raise NotImplementedError
 
     def _handle_msg(self, msg: dict[str, Any]) -> None:
-        """Take a message from the page in turn with the cells: a change, or a question; at once: to stop one."""
+        """Take a message from the page: in turn with the cells, but at once if it stops a question."""
         handle = partial(super()._handle_msg, msg)
         data = msg["content"]["data"]
         content = data.get("content") if data.get("method") == "custom" else None
