@@ -8,17 +8,22 @@ import { bytesOf } from "./bytes.js";
 /** @typedef {{ kind: string, layer: number, head: number, factor: number }} HeadChange */
 
 /**
- * Either the model under some changes, or each head alone at one factor.
+ * Either the model under some changes, or each head alone at one factor, of all layers or of one.
  *
  * @param {Record<string, any>} models one, under the name ""
- * @param {{ sentence: string, changes?: HeadChange[], each?: number }} request
+ * @param {{ sentence: string, changes?: HeadChange[], each?: number, kind?: string, layer?: number }} request
  */
-export function answerHeadLab({ "": model }, { sentence, changes, each }) {
+export function answerHeadLab({ "": model }, { sentence, changes, each, kind, layer }) {
   // Always the log-probabilities of the unchanged model's words, so that they can be compared.
   const target = newestOf(model, sentence, () => model.answer(sentence));
   if (each !== undefined) {
     const judged = model.judge(sentence, target);
-    return { ...judgedReply(judged), each: eachHead(model, sentence, target, judged, each) };
+    const one = (of) => eachHead(model, sentence, target, judged, each, of);
+    if (layer !== undefined) return { each: [one({ kind, layers: [layer] })] }; // the page has the rest
+    const all = Object.entries(judged.trace.attention).map(([name, { shape }]) =>
+      one({ kind: name, layers: Array.from({ length: shape[0] }, (_, i) => i) }),
+    );
+    return { ...judgedReply(judged), each: all };
   }
   const interventions = { heads: changes };
   const judged = model.judge(sentence, target, interventions);
@@ -50,15 +55,13 @@ function judgedReply({ trace, logProbs }) {
   };
 }
 
-/** The log-probabilities with one head at a time changed, [layer, head, token] for each kind. */
-function eachHead(model, sentence, target, { trace, logProbs: unchanged }, factor) {
-  return Object.entries(trace.attention).map(([kind, { shape }]) => {
-    const [nLayers, nHeads] = shape;
-    const found = new Float64Array(nLayers * nHeads * unchanged.length);
-    for (let i = 0; i < nLayers * nHeads; i++) {
-      const change = { kind, layer: Math.floor(i / nHeads), head: i % nHeads, factor };
-      found.set(model.judge(sentence, target, { heads: [change] }).logProbs, i * unchanged.length);
-    }
-    return { kind, shape: [nLayers, nHeads, unchanged.length], log_probs: bytesOf(found) };
-  });
+/** The log-probabilities with one head of a kind at a time changed, [layer, head, token] of some layers. */
+function eachHead(model, sentence, target, { trace, logProbs: unchanged }, factor, { kind, layers }) {
+  const nHeads = trace.attention[kind].shape[1];
+  const found = new Float64Array(layers.length * nHeads * unchanged.length);
+  for (let i = 0; i < layers.length * nHeads; i++) {
+    const change = { kind, layer: layers[Math.floor(i / nHeads)], head: i % nHeads, factor };
+    found.set(model.judge(sentence, target, { heads: [change] }).logProbs, i * unchanged.length);
+  }
+  return { kind, shape: [layers.length, nHeads, unchanged.length], log_probs: bytesOf(found) };
 }
