@@ -141,7 +141,8 @@ def heads_switched_off(models: Models) -> Asked:
         changes = [[], *([each] for each in off), off]
         assert lab.questions()[0] == {"sentence": lab.sentence, "each": 0.0}
         ranking = lab.questions()[0]
-        layers = [{**ranking, "kind": each["kind"], "layer": each["layer"]} for each in off if not each["head"]]
+        firsts = [place for place in places(model) if place["head"] == 0]
+        layers = [{**ranking, "kind": each["kind"], "layer": each["layer"]} for each in firsts]
         yield lab, [ranking, *layers, *({"sentence": lab.sentence, "changes": each} for each in changes)]
 
 

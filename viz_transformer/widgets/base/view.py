@@ -1,7 +1,7 @@
 """The base class of views: its traits, its static picture, and the function that answers requests.
 
 A view never sees a model. Where it needs one, it is given a function from a request to a reply
-(see `labs`); an exported page carries some of the replies instead.
+(see `live.py` of the view); an exported page carries some of the replies instead.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import anywidget
 import traitlets
 from ipywidgets import widget_serialization
 
+from viz_transformer._work import Stopped, Work
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.paced_changes import PacedChanges
 from viz_transformer.widgets.base.requests import Schema, check_reply, check_request
@@ -22,7 +23,6 @@ from viz_transformer.widgets.base.shared_script import LOADER, SharedScript, sha
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.base.turns import in_turn
-from viz_transformer.widgets.base.work import Stopped, Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         about: what the view shows, in two sentences; displayed on request.
         live: whether there is a function behind the view, so that it can answer new requests.
         engine: what answers them in the page itself, without the kernel; empty if nothing does.
-            See `labs.page_engine`.
+            See `base.live`.
     """
 
     about = traitlets.Unicode(help="what am I looking at, in two sentences").tag(sync=True)
@@ -94,7 +94,9 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             UserError: if no function answers this view, or the request cannot be answered.
         """
         if self._answer is None:
-            raise UserError("this view has no live model behind it; make it with a lab of vt.labs")
+            raise UserError(
+                "this view has no live model behind it; make it with vt.head_lab(model) or its like"
+            )
         return self._answer(request)
 
     def requests(self) -> tuple[Schema, ...]:
@@ -136,7 +138,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         raise NotImplementedError
 
     def _handle_msg(self, msg: dict[str, Any]) -> None:
-        """Take a message from the page: in turn with the cells, but at once if it stops a question."""
+        """Take a change or a question in turn with the cells, and the word to stop a question at once."""
         handle = partial(super()._handle_msg, msg)
         data = msg["content"]["data"]
         content = data.get("content") if data.get("method") == "custom" else None
@@ -162,7 +164,9 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         work = self._works.get(str(name["id"])) or self._work(name["id"])
         try:
             if self._answer is None:
-                raise UserError("this view has no live model behind it; make it with a lab of vt.labs")
+                raise UserError(
+                    "this view has no live model behind it; make it with vt.head_lab(model) or its like"
+                )
             check_request(content["ask"], self.requests())
             with work.under_way():
                 reply, buffers = split_bytes(self.answer(content["ask"]))

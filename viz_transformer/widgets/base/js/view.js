@@ -127,6 +127,7 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
 }
 
 const BARS = 121; // pixels of JupyterLab's own bars, and the most that other notebooks have
+const FRAMED = 721; // pixels: an exported page in a frame has views of 600
 
 /**
  * How high a view may be, in pixels, so that it is seen whole; inside another view, with what that
@@ -136,7 +137,13 @@ const BARS = 121; // pixels of JupyterLab's own bars, and the most that other no
  */
 export function heightInSight(root) {
   const outer = outermost(root, ":not(.vt-prediction)");
-  return (globalThis.innerHeight - (outer ? roomAround(root, outer) : BARS)) / zoomOf(root);
+  return (heightOfWindow() - (outer ? roomAround(root, outer) : BARS)) / zoomOf(root);
+}
+
+/** Pixels of the window. A frame that is as high as its page is none, and what is around it is not known. */
+function heightOfWindow() {
+  const isFramed = document.documentElement?.dataset?.framed === "" && !document.fullscreenElement;
+  return isFramed ? FRAMED : globalThis.innerHeight;
 }
 
 /** The view around all others that a view stands in; null where it stands alone. */
