@@ -44,9 +44,11 @@ export function Inspector(props: InspectorProps) {
           </label>
         )}
         {goOn && (
-          <button type="button" onClick={goOn}>
-            Go on with the ranking
-          </button>
+          <div>
+            <button type="button" onClick={goOn}>
+              Go on with the ranking
+            </button>
+          </div>
         )}
         {effects.length > 0 && <Ranking {...props} />}
       </section>

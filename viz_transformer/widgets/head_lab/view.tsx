@@ -61,7 +61,7 @@ function HeadLab({ frame }: { frame: Frame<Traits> }) {
   const { traits, model, redraw } = frame;
   const kernel = useKernel(model);
   const replies = useMemo(() => {
-    return createReplies(kernel, redraw, () => canAsk(model) && !model.get("engine")?.lab);
+    return createReplies(kernel, redraw, () => canAsk(model));
   }, [kernel, redraw, model]);
   const [problem, setProblem] = useState("");
   const typed = useMemo(() => newestOf(kernel.ask), [kernel]);
@@ -123,7 +123,7 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
   const toggle = (head: Head) => set((then) => ({ ...choose(head), factors: toggled(then.factors, head) }));
   const told = factors.length
     ? lossInWords(base.log_probs, after.log_probs, base.output)
-    : effectInWords(effect, effects.length);
+    : effectInWords(effect, done < now.of ? 0 : effects.length);
   const unit = Math.min(26, Math.max(16, width / 80)) * traits.text_size;
   return (
     <Stage
