@@ -29,12 +29,14 @@ export interface Frame<Traits> {
   about: string;
   /** For `useKernel`, and for what has a model of its own. */
   model: Model;
+  /** What marimo draws a view inside this one by. */
+  host?: unknown;
 }
 
 interface Definition<Traits> {
   /** The class of its root is `vt-` and this. */
   name: string;
-  label: string;
+  label: string | ((traits: Readonly<Traits>) => string);
   traits: readonly (keyof Traits & string)[];
   draw: (frame: Frame<Traits>) => ComponentChild;
 }
@@ -50,17 +52,17 @@ export const stageOf = <Traits extends { text_size: number }>(frame: Frame<Trait
 
 /** What anywidget and exported pages take as a view's module. */
 export function stageView<Traits extends object>({ name, label, traits, draw }: Definition<Traits>) {
-  function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+  function render({ model, el, host }: { model: Model; el: HTMLElement; host?: unknown }): () => void {
+    const now = () => Object.fromEntries(traits.map((trait) => [trait, model.get(trait)])) as Traits;
     const view = createView({
       model,
       el,
       name,
-      label,
+      label: typeof label === "function" ? label(now()) : label,
       traits: [...traits],
       staged: true,
       draw({ theme, width }) {
         const height = Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, heightInSight(view.root)));
-        const now = () => Object.fromEntries(traits.map((trait) => [trait, model.get(trait)])) as Traits;
         const frame: Frame<Traits> = {
           traits: now(),
           set: (change) =>
@@ -72,6 +74,7 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
           unit: Math.min(26, Math.max(16, width / 80)) * (model.get("text_size") ?? 1),
           about: model.get("about") ?? "",
           model,
+          host,
         };
         renderTree(draw(frame), view.root);
       },

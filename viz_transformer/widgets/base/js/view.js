@@ -2,6 +2,7 @@
 
 import { followProse } from "../prose_links.ts";
 import { showNewCell } from "../scroll_into_sight.ts";
+import { showWaits } from "../waits.ts";
 import { textMeasurer, zoomOf } from "./canvas.js";
 import { forwardCellKeys } from "./cell_keys.js";
 import { addChoices } from "./choices.js";
@@ -42,7 +43,7 @@ const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
 export function createView({ model, el, name, label, traits, draw, staged = false }) {
   const kind = staged ? "vt-root vt-staged" : "vt-root vt";
   const root = element(el, "div", `${kind} vt-${name}`, { role: "group", "aria-label": label });
-  const stops = [forwardCellKeys(root)];
+  const stops = [forwardCellKeys(root), showWaits(root, model)];
   const choices = addChoices(model);
   let [theme, drawn, width, onPaper] = [null, 0, 0, false];
 
