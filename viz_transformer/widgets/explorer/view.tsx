@@ -22,6 +22,7 @@ import { sentencePicture } from "./sentence_picture.ts";
 import { headline, lineBelow } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.js";
 import { Table } from "./table.tsx";
+import { Traces } from "./traces.tsx";
 import { TRAITS } from "./traits.ts";
 import { WallInspector } from "./wall_inspector.tsx";
 import { wallPicture } from "./wall_picture.ts";
@@ -78,6 +79,7 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
     <Stage
       header={
         <>
+          {frame.model.get("labels") && <Traces model={frame.model} />}
           <Chips room={room} snapshot={snapshot} />
           {editor && <EditorField editor={editor} />}
         </>

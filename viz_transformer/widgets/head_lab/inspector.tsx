@@ -25,11 +25,12 @@ interface InspectorProps {
   effects: Effect[];
   done: number;
   of: number;
+  goOn: (() => void) | null;
   onAlone: (head: Head) => void;
 }
 
 export function Inspector(props: InspectorProps) {
-  const { after, factors, query, effects, done, of } = props;
+  const { after, factors, query, effects, done, of, goOn } = props;
   const terms = after.log_probs.map((each) => formatNumber(-each, 3));
   const shown = [...terms.slice(0, MOST_TERMS), ...(terms.length > MOST_TERMS ? ["…"] : [])];
   return (
@@ -41,6 +42,11 @@ export function Inspector(props: InspectorProps) {
           <label class="vt-caption">
             <progress value={done} max={of} /> {done} of {of} layers
           </label>
+        )}
+        {goOn && (
+          <button type="button" onClick={goOn}>
+            Go on with the ranking
+          </button>
         )}
         {effects.length > 0 && <Ranking {...props} />}
       </section>
