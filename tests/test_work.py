@@ -1,4 +1,4 @@
-"""Work that a page waits for tells how far it is, and ends between two parts when the viewer has stopped it."""
+"""Work that a page waits for says how far it is, and ends between two parts once the viewer stops it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import nn
 import viz_transformer as vt
 from tests.support.causal_models import byte_tokenizer, gpt2
 from tests.support.huggingface_models import frozen, same, state
-from viz_transformer.widgets.base import work
+from viz_transformer import _work as work
 from viz_transformer.widgets.base.view import View
 
 TEXT = "the cat sleeps"

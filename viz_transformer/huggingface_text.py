@@ -21,7 +21,7 @@ from viz_transformer.trace.byte_level import shown_tokens
 from viz_transformer.tracing import capture
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.written_text import most_written
-from viz_transformer.widgets.base.work import between_parts
+from viz_transformer._work import between_parts
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
 _MOST_TOKENS = {"continue": 8, "translate": 60}

@@ -137,7 +137,7 @@ export class Visits {
   }
 
   #write(how: "pushState" | "replaceState"): void {
-    // What is no plain value, such as the numbers of another sentence, is too large: the views open anew then.
+    // What is no plain value, such as the numbers of another sentence, is too large: the views open again then.
     const snapshots = this.#snapshots.map((each) => (isPlain(each) ? each : {}));
     const entry: Entry = { stamp: this.#stamp, at: this.#at, snapshots };
     try {

@@ -22,8 +22,8 @@ _DONE_S = 1.0
 def in_turn(work: Callable[[], None]) -> None:
     """Do the work where cells run: at once if this is there, else as soon as no cell is running.
 
-    Returns when the work is done, because a page sends its next change after that. While a cell runs, or where
-    the work takes long, it returns before, because other messages, one that stops either among them, come after.
+    Returns when the work is done, because a page sends its next change after that. While a cell runs, or
+    where the work takes long, it returns before: other messages, such as one that stops either, come after.
     """
     loop = _loop_of_cells()
     if loop is None or threading.current_thread() is threading.main_thread():

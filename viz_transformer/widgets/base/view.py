@@ -22,7 +22,7 @@ from viz_transformer.widgets.base.shared_script import LOADER, SharedScript, sha
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.base.turns import in_turn
-from viz_transformer.widgets.base.work import Stopped, Work
+from viz_transformer._work import Stopped, Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,7 +138,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         raise NotImplementedError
 
     def _handle_msg(self, msg: dict[str, Any]) -> None:
-        """Take a message from the page in turn with the cells: a change, or a question; at once: to stop one."""
+        """Take a change or a question in turn with the cells, and the word to stop a question at once."""
         handle = partial(super()._handle_msg, msg)
         data = msg["content"]["data"]
         content = data.get("content") if data.get("method") == "custom" else None
@@ -151,7 +151,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             return
         if isinstance(content, dict) and isinstance(content.get("id"), str):
             self._works.setdefault(content["id"], self._work(content["id"]))
-            in_turn(handle)
+        in_turn(handle)
 
     def _work(self, name: Any) -> Work:
         return Work(lambda words: self.send({"id": name, "words": words}))
@@ -169,7 +169,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
                 )
             check_request(content["ask"], self.requests())
             with work.under_way():
-            reply, buffers = split_bytes(self.answer(content["ask"]))
+                reply, buffers = split_bytes(self.answer(content["ask"]))
             check_reply(buffers)
         except Stopped:
             self.send({**name, "error": "stopped"})

@@ -1,7 +1,7 @@
 """Work that a page waits for: it says how far it is, and the viewer can stop it between two of its parts.
 
-JupyterLab brings the word to stop on a thread of its own (see `turns`). Other notebooks bring it when the work
-is done, and then it comes too late; their page has let go of the reply.
+JupyterLab brings the word to stop on a thread of its own (see `turns`). Other notebooks bring it when the
+work is done, and then it comes too late; their page has let go of the reply.
 """
 
 from __future__ import annotations
