@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from viz_transformer._bounds import NEW_TOKENS, whole_number
+from viz_transformer._work import between_parts
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import find_sites, interventions, scaled_apart
 from viz_transformer.model.interventions import UNCHANGED, HeadChange, Interventions
@@ -21,7 +22,6 @@ from viz_transformer.trace.byte_level import shown_tokens
 from viz_transformer.tracing import capture
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.written_text import most_written
-from viz_transformer._work import between_parts
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
 _MOST_TOKENS = {"continue": 8, "translate": 60}

@@ -15,6 +15,7 @@ import anywidget
 import traitlets
 from ipywidgets import widget_serialization
 
+from viz_transformer._work import Stopped, Work
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.paced_changes import PacedChanges
 from viz_transformer.widgets.base.requests import Schema, check_reply, check_request
@@ -22,7 +23,6 @@ from viz_transformer.widgets.base.shared_script import LOADER, SharedScript, sha
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.base.turns import in_turn
-from viz_transformer._work import Stopped, Work
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
