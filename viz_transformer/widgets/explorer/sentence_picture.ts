@@ -11,7 +11,7 @@ import { elide, visible } from "../base/js/text.js";
 import { onRoomKey, pinOfKind } from "./choose.ts";
 import { type Curve, curveAt, pointOf } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.js";
-import { addCanvas, type Mount, type Picture } from "./mount.ts";
+import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
 import { wordsRead } from "./readout.ts";
 import type { Room } from "./room.ts";
@@ -65,7 +65,7 @@ class SentencePicture implements Picture {
 
   constructor(room: Room, node: HTMLElement) {
     this.#room = room;
-    this.#canvas = addCanvas(room, node, LABEL);
+    this.#canvas = addRoomCanvas(room, node, LABEL);
     this.close = this.#canvas.close;
     const { canvas, view } = this.#canvas;
     this.marks = { on: canvas, of: (shown, query, key) => this.#markOf(shown, query, key) };

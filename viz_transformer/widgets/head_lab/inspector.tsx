@@ -4,10 +4,11 @@ import { Bars } from "../base/bars.tsx";
 import { Chart } from "../base/chart.tsx";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
+import { sameHead } from "../base/head_place.ts";
 import type { Theme } from "../base/js/colour.js";
 import { formatNumber, formatSigned, visible } from "../base/js/text.js";
 import { percent } from "../base/percent.ts";
-import { type Factor, type Head, sameHead } from "./changes.ts";
+import type { Factor, Head } from "./changes.ts";
 import { type Effect, lossOf } from "./effects.ts";
 import { type Kind, type Reply, weightsOf } from "./replies.ts";
 import { codeOf, effectsInWords, movedInWords, pointInWords } from "./sentences.ts";
@@ -45,9 +46,11 @@ export function Inspector(props: InspectorProps) {
           </label>
         )}
         {goOn && (
-          <button type="button" onClick={goOn}>
-            Go on with the ranking
-          </button>
+          <div>
+            <button type="button" onClick={goOn}>
+              Go on with the ranking
+            </button>
+          </div>
         )}
         {effects.length > 0 && <Ranking {...props} />}
       </section>

@@ -2,6 +2,7 @@
 
 import type { ComponentChild } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { sameHead } from "../base/head_place.ts";
 import { canAsk, NEEDS_KERNEL, newestOf } from "../base/js/kernel.js";
 import { TASKS } from "../base/js/tasks.js";
 import { shortened, visible } from "../base/js/text.js";
@@ -10,7 +11,7 @@ import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";
-import { type Factor, factorOf, type Head, sameHead, shortFactor, withFactor } from "./changes.ts";
+import { type Factor, factorOf, type Head, shortFactor, withFactor } from "./changes.ts";
 import { headEffects } from "./effects.ts";
 import { columnsOf, isMoved } from "./flip.ts";
 import { Heads } from "./heads.tsx";
@@ -61,7 +62,7 @@ function HeadLab(frame: Frame<Traits>) {
   const { traits, model, redraw } = frame;
   const kernel = useKernel(model);
   const replies = useMemo(() => {
-    return createReplies(kernel, redraw, () => canAsk(model) && !model.get("engine")?.lab);
+    return createReplies(kernel, redraw, () => canAsk(model));
   }, [kernel, redraw, model]);
   const [problem, setProblem] = useState("");
   const typed = useMemo(() => newestOf(kernel.ask), [kernel]);
@@ -123,7 +124,7 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
   const toggle = (head: Head) => set((then) => ({ ...choose(head), factors: toggled(then.factors, head) }));
   const told = factors.length
     ? lossInWords(base.log_probs, after.log_probs, base.output)
-    : effectInWords(effect, effects.length);
+    : effectInWords(effect, done < now.of ? 0 : effects.length);
   return (
     <Stage
       header={<Header now={now} edit={edit} onQuery={(query) => set({ query })} />}
