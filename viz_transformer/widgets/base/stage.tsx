@@ -4,11 +4,11 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { nextTextSize } from "./js/text_size.js";
 import type { Piece } from "./pieces.ts";
 
 // Pixels of a view that has its inspector as a sheet from below.
 const [NARROW, NARROW_WITH_TIMELINE] = [900, 1100];
+const SIZES = [0.8, 1, 1.25, 1.5, 1.75, 2, 2.5]; // of text
 const SMALLEST = 0.7; // of a headline's size
 
 interface StageProps {
@@ -103,8 +103,7 @@ function fitLine(node: HTMLElement): void {
 function Menu({ about, options, textSize, setTextSize, present }: StageProps & { present: () => void }) {
   const help = useRef<HTMLDivElement>(null);
   const more = useRef<HTMLDivElement>(null);
-  const larger = nextTextSize(textSize, 1);
-  const next = larger > textSize ? larger : 1; // from the largest back to the usual
+  const next = SIZES.find((size) => size > textSize + 0.01) ?? 1; // from the largest back to the usual
   return (
     <div class="vt-menu vt-beside">
       <button

@@ -94,7 +94,7 @@ export function chosenHead(
 export const headChange = (index: number, { layer, head }: HeadPlace): Partial<Traits> =>
   index ? { other_layer: layer, other_head: head } : { layer, head };
 
-function Scrubber({ frame }: { frame: Frame<Traits> }) {
+function Scrubber(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const data = traits.data as unknown as Data;
   const runs = useMemo(() => data.runs.map(readRun), [data]);
@@ -309,5 +309,5 @@ export default stageView<Traits>({
   name: "training-scrubber",
   label: "Training scrubber",
   traits: TRAITS,
-  draw: (frame) => <Scrubber frame={frame} />,
+  draw: Scrubber,
 });
