@@ -27,11 +27,11 @@ from viz_transformer.corpus import english_spanish
 from viz_transformer.corpus.batches import as_text
 from viz_transformer.decoding import beam_search, greedy
 from viz_transformer.errors import UserError
-from viz_transformer.labs.page_engine import plain_interventions
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import DecodeTrace, ForwardTrace
 from viz_transformer.translator import Translator
+from viz_transformer.widgets.base.live import plain_interventions
 
 #: What weights may differ by under interventions: without √d_head, or with sharpened scores, sums are
 #: several times as large, and so is what their rounding changes.

@@ -15,7 +15,7 @@ import { readSafetensors } from "./safetensors.ts";
 
 /**
  * What answers each lab's requests, by the lab's name. Each is given the models by name, the
- * request, and what the lab was made with; labs/*.py answer the same requests in the kernel.
+ * request, and what the lab was made with; their live.py answer the same requests in the kernel.
  */
 const ANSWERS: Record<string, (models: never, request: never, context: never) => unknown> = {
   architecture: answerArchitecture,

@@ -17,7 +17,7 @@ from tests.support.ui_staged import LONG_STAGED, STAGED
 from tests.support.ui_sweep import ROOT
 from tests.support.ui_windows import ELSEWHERE_ASKED
 from viz_transformer.export import export_html
-from viz_transformer.labs.tours import lessons_with_tours
+from viz_transformer.tours import lessons_with_tours
 from viz_transformer.widgets.base.view import View
 
 VIEWS = {**STAGED, **LONG_STAGED}

@@ -14,8 +14,8 @@ from tests.support.on_screen import number, show, type_text
 from tests.support.ui_boxes import faults_of_text
 from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
 from tests.support.ui_pages import drawn
+from viz_transformer import interventions_of
 from viz_transformer.export import export_html
-from viz_transformer.labs import interventions_of
 from viz_transformer.model import HeadChange, Interventions
 
 SENTENCE = "the teacher lost his book"
@@ -236,7 +236,7 @@ def test_a_page_without_a_model_names_what_needs_one(kept_page: Page, tmp_path: 
 SLOW = """
 import pathlib, time
 import viz_transformer as vt
-from viz_transformer.labs.head_lab import ablate
+from viz_transformer.widgets.head_lab.live import ablate
 from viz_transformer.widgets.head_lab.view import HeadLab
 
 go, slow = pathlib.Path("go"), False

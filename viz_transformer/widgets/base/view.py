@@ -1,7 +1,7 @@
 """The base class of views: its traits, its static picture, and the function that answers requests.
 
 A view never sees a model. Where it needs one, it is given a function from a request to a reply
-(see `labs`); an exported page carries some of the replies instead.
+(see `live.py` of the view); an exported page carries some of the replies instead.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         about: what the view shows, in two sentences; displayed on request.
         live: whether there is a function behind the view, so that it can answer new requests.
         engine: what answers them in the page itself, without the kernel; empty if nothing does.
-            See `labs.page_engine`.
+            See `base.live`.
     """
 
     about = traitlets.Unicode(help="what am I looking at, in two sentences").tag(sync=True)
@@ -92,7 +92,9 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             UserError: if no function answers this view, or the request cannot be answered.
         """
         if self._answer is None:
-            raise UserError("this view has no live model behind it; make it with a lab of vt.labs")
+            raise UserError(
+                "this view has no live model behind it; make it with vt.head_lab(model) or its like"
+            )
         return self._answer(request)
 
     def requests(self) -> tuple[Schema, ...]:
@@ -149,7 +151,9 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         name = {"id": content.get("id")}
         try:
             if self._answer is None:
-                raise UserError("this view has no live model behind it; make it with a lab of vt.labs")
+                raise UserError(
+                    "this view has no live model behind it; make it with vt.head_lab(model) or its like"
+                )
             check_request(content["ask"], self.requests())
             reply, buffers = split_bytes(self.answer(content["ask"]))
             check_reply(buffers)

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 import traitlets
 
 from viz_transformer.errors import UserError
-from viz_transformer.labs.page_engine import give_engine
-from viz_transformer.labs.suited import check_suits
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translation, Translator
 from viz_transformer.vocabulary import (
@@ -17,6 +15,7 @@ from viz_transformer.vocabulary import (
     join_tokens,
     language_tag,
 )
+from viz_transformer.widgets.base.live import check_suits, give_engine
 from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.explorer import AttentionExplorer, explore, is_small, raw_trace
 from viz_transformer.widgets.translation_lab import TranslationView

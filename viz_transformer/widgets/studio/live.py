@@ -10,17 +10,16 @@ from typing import Any
 
 from viz_transformer._text import given_text
 from viz_transformer.errors import UserError
-from viz_transformer.labs.architecture import architecture_of_text
-from viz_transformer.labs.attention_stepper import attention_stepper, clearest
-from viz_transformer.labs.page_engine import give_engine
-from viz_transformer.labs.suited import text_for
-from viz_transformer.labs.translation_lab import translation_lab
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import ForwardTrace, attention_of
 from viz_transformer.tracing import capture
 from viz_transformer.translator import Translator
+from viz_transformer.widgets.architecture.live import architecture_of_text
+from viz_transformer.widgets.attention_stepper.live import attention_stepper, clearest
+from viz_transformer.widgets.base.live import give_engine, text_for
 from viz_transformer.widgets.explorer import explore, is_small, raw_trace
 from viz_transformer.widgets.studio import Room, Studio
+from viz_transformer.widgets.translation_lab.live import translation_lab
 
 #: A gender decided elsewhere: *her* makes the teacher *la maestra*.
 DEFAULT_TEXTS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from viz_transformer.labs.model_summary import model_summary_lab
+from viz_transformer.widgets.model_summary_lab.live import model_summary_lab
 from viz_transformer.widgets.tour import Tour
 
 _BASE = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from viz_transformer.labs.beam_stepper import beam_stepper
 from viz_transformer.translator import load_translator
+from viz_transformer.widgets.beam_stepper.live import beam_stepper
 from viz_transformer.widgets.tour import Tour
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from viz_transformer.labs.position_lab import position_lab
 from viz_transformer.translator import load_translator
+from viz_transformer.widgets.position_lab.live import position_lab
 from viz_transformer.widgets.tour import Tour
 
 WRITTEN = [0, 1, 2, 3, 4]

@@ -13,12 +13,11 @@ from safetensors.numpy import load_file
 from viz_transformer._files import bundled
 from viz_transformer.analysis.positions import ProbeHead, as_table
 from viz_transformer.experiments.shift import random_head
-from viz_transformer.labs.page_engine import give_engine
-from viz_transformer.labs.suited import check_suits
 from viz_transformer.model import Interventions
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.vocabulary import language_tag
+from viz_transformer.widgets.base.live import check_suits, give_engine
 from viz_transformer.widgets.position_lab.view import PositionLab
 
 

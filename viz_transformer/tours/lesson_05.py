@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from viz_transformer.labs.attention_stepper import attention_stepper
 from viz_transformer.translator import load_translator
+from viz_transformer.widgets.attention_stepper.live import attention_stepper
 from viz_transformer.widgets.tour import Tour
 
 SENTENCE = "the animal did not cross the street because it was too tired"

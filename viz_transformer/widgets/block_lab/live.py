@@ -10,9 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from viz_transformer.labs.page_engine import give_engine
-from viz_transformer.labs.suited import check_suits
 from viz_transformer.translator import Translator, load_translator
+from viz_transformer.widgets.base.live import check_suits, give_engine
 from viz_transformer.widgets.block_lab.view import BlockLab
 
 

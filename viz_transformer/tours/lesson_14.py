@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from viz_transformer.labs.mask_lab import mask_lab
 from viz_transformer.translator import load_translator
+from viz_transformer.widgets.mask_lab.live import mask_lab
 from viz_transformer.widgets.tour import Tour
 
 

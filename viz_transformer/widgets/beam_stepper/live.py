@@ -7,10 +7,9 @@ from typing import Any
 
 from viz_transformer._bounds import BEAM_IN_VIEW, whole_number
 from viz_transformer.errors import UserError
-from viz_transformer.labs.page_engine import give_engine
-from viz_transformer.labs.suited import check_suits
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.translator import Translator
+from viz_transformer.widgets.base.live import check_suits, give_engine
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
 #: Of the bundled translator's language, a garden path: greedy search begins with *el* and misses

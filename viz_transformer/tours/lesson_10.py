@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz_transformer.labs.initial_loss import initial_loss_lab
+from viz_transformer.widgets.initial_loss_lab.live import initial_loss_lab
 from viz_transformer.widgets.tour import Tour
 
 _CAPTIONS = {

@@ -11,18 +11,17 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
-from viz_transformer.labs.mask_libraries import LIBRARIES, HeadInputs, float32_bytes, run_library
-from viz_transformer.labs.page_engine import give_engine
-from viz_transformer.labs.suited import check_suits
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.masked_model import MaskedModel
 from viz_transformer.model import DecoderOnly, EncoderOnly
 from viz_transformer.model.attention import attend_fused
+from viz_transformer.model.mask_libraries import LIBRARIES, HeadInputs, float32_bytes, run_library
 from viz_transformer.model.masks import causal_mask, padding_mask
 from viz_transformer.model.threads import threads_for
 from viz_transformer.trace import KINDS
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.vocabulary import Side
+from viz_transformer.widgets.base.live import check_suits, give_engine
 from viz_transformer.widgets.mask_lab.requests import ASKS
 from viz_transformer.widgets.mask_lab.view import MaskLab
 
@@ -118,7 +117,7 @@ class MaskTester:
     """The effect of a mask, measured in a live model and in the libraries.
 
     >>> import viz_transformer as vt
-    >>> tester = vt.labs.MaskTester(vt.load_translator())
+    >>> tester = vt.MaskTester(vt.load_translator())
 
     Args:
         model: in which the masks are tried.

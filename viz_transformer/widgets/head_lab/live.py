@@ -9,13 +9,12 @@ import numpy as np
 
 from viz_transformer._text import given_text
 from viz_transformer.errors import UserError
-from viz_transformer.labs.huggingface_text import HuggingFaceText, is_huggingface
-from viz_transformer.labs.page_engine import give_engine
-from viz_transformer.labs.suited import text_for
+from viz_transformer.huggingface_text import HuggingFaceText, is_huggingface
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import ForwardTrace, attention_of
 from viz_transformer.vocabulary import MASK
+from viz_transformer.widgets.base.live import give_engine, text_for
 from viz_transformer.widgets.base.traits import check_index
 from viz_transformer.widgets.head_lab.view import HeadLab
 
@@ -93,7 +92,7 @@ def interventions_of(lab: HeadLab) -> Interventions:
 
     >>> import viz_transformer as vt
     >>> lab = vt.head_lab(vt.load_translator(), "the black cat sleeps")
-    >>> vt.labs.interventions_of(lab).heads  # nothing is changed yet
+    >>> vt.interventions_of(lab).heads  # nothing is changed yet
     ()
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz_transformer.labs.attention_stepper import thinking_machines
+from viz_transformer.widgets.attention_stepper.live import thinking_machines
 from viz_transformer.widgets.tour import Tour
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz_transformer.labs.block_lab import block_lab
+from viz_transformer.widgets.block_lab.live import block_lab
 from viz_transformer.widgets.tour import Tour
 
 

@@ -8,14 +8,13 @@ import numpy as np
 
 from viz_transformer.analysis import word_index
 from viz_transformer.errors import UserError
-from viz_transformer.labs.page_engine import give_engine, plain_interventions
-from viz_transformer.labs.suited import check_suits
 from viz_transformer.model.attention_hooks import AttentionInputs, watched
 from viz_transformer.model.interventions import UNCHANGED, Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import KINDS, AttentionSteps, ForwardTrace
 from viz_transformer.vocabulary.tokeniser import EOS, PAD, SOS
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
+from viz_transformer.widgets.base.live import check_suits, give_engine, plain_interventions
 
 _CLEAR = 0.9  # of a weight: then one key is seen to be chosen
 _TASKS = ("translate", "continue", "fill")
@@ -32,7 +31,7 @@ def attention_steps(
     """Return the inputs and weight matrices of one attention layer for one sentence.
 
     >>> import viz_transformer as vt
-    >>> steps = vt.labs.attention_steps(vt.load_translator(), "the black cat sleeps", layer=1)
+    >>> steps = vt.attention_steps(vt.load_translator(), "the black cat sleeps", layer=1)
     >>> steps.kind
     'cross'
 
