@@ -9,8 +9,8 @@ import {
   NEEDS_KERNEL,
   NO_ANSWER,
 } from "../../viz_transformer/widgets/base/js/kernel.js";
-import { moveInTable, numberColour } from "../../viz_transformer/widgets/base/js/number_table.js";
-import { colourOf, SIGNED, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
+import { moveInTable, numberColour } from "../../viz_transformer/widgets/base/number_table.ts";
+import { colourOf, SIGNED, STOPS } from "../../viz_transformer/widgets/base/colour.ts";
 
 /** A model whose kernel answers when the test says so, is restarted, or is reached again. */
 function fakeModel(state) {
@@ -204,7 +204,7 @@ test("of two tabs on one notebook each gets its own answers", async () => {
 });
 
 test("a signed number of 0 has the middle colour, a plain one none; arrow keys stay inside the table", () => {
-  const theme = { stops: STOPS.light, signedStops: SIGNED.light };
+  const theme = { stops: STOPS.light, signedStops: SIGNED.light, changes: [] };
   assert.deepEqual(numberColour(0, { scale: "signed", limit: 3 }, theme), [0xf5, 0xf5, 0xf2]);
   assert.deepEqual(numberColour(3, { scale: "signed", limit: 3 }, theme), colourOf(1, SIGNED.light));
   assert.equal(numberColour(0.5, { scale: "plain" }, theme), null);

@@ -2,9 +2,9 @@
 
 import { Bars } from "../base/bars.tsx";
 import { Doors } from "../base/doors.tsx";
-import type { Theme } from "../base/js/colour.js";
-import { safeHref } from "../base/js/prose.js";
-import { formatNumber, marksExplained, visible } from "../base/js/text.js";
+import type { Theme } from "../base/colour.ts";
+import { safeHref } from "../base/prose.ts";
+import { formatNumber, marksExplained, visible } from "../base/text.ts";
 import { capital, placeOf } from "./sentences.ts";
 import { type Box, type Depth, isAttention } from "./steps.ts";
 import { drawnWeights, type Reply, tokensOf, vectorOf, weightsOf } from "./values.ts";

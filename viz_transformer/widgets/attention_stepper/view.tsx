@@ -7,7 +7,7 @@ import { useMemo, useState } from "preact/hooks";
 import { type Choice, fitChoice, type Layer } from "../base/head/arithmetic.ts";
 import { HeadRoom } from "../base/head/head_room.tsx";
 import { layerName } from "../base/head/sentences.ts";
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { SentenceField } from "../base/sentence.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";

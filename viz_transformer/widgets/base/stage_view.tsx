@@ -3,9 +3,9 @@
 // It is drawn by preact in the frame that the view's frame loop asks for, so a change costs one frame.
 
 import { type ComponentChild, render as renderTree } from "preact";
-import type { Theme } from "./js/colour.js";
+import type { Theme } from "./colour.ts";
 import type { Model } from "./js/kernel.js";
-import { createView, heightInSight } from "./js/view.js";
+import { createView, heightInSight } from "./view.ts";
 
 const LEAST_HEIGHT = 480; // pixels: less is scrolled
 const MOST_HEIGHT = 1100; // on a screen held upright nobody looks at both ends at once

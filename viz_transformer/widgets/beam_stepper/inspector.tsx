@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { Bars } from "../base/bars.tsx";
 import { Doors } from "../base/doors.tsx";
-import { runningText, shortened, shortNumber, visible } from "../base/js/text.js";
+import { runningText, shortened, shortNumber, visible } from "../base/text.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import {
   attentionKeys,

@@ -1,8 +1,8 @@
 // The block lab: the vector of one word is reversed, and each part of a block shows which words move.
 
 import { useMemo } from "preact/hooks";
-import { textColourOn } from "../base/js/colour.js";
-import { elide, visible } from "../base/js/text.js";
+import { textColourOn } from "../base/colour.ts";
+import { elide, visible } from "../base/text.ts";
 import { changeRgb, css } from "../base/ramps.ts";
 import { newestReply } from "../base/replies.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";

@@ -1,6 +1,6 @@
 // What an exercise is answered with: a field, a row or a table of them, cells to switch, or options.
 
-import { button, element, setText, toggle } from "../base/js/controls.js";
+import { button, element, setText, toggle } from "../base/controls.ts";
 import { placeOf } from "./checking.js";
 import { isTruthTable, MOST_LETTERS } from "./reading.js";
 

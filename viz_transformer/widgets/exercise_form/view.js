@@ -1,7 +1,7 @@
 // The exercise form: fields to answer with, feedback, and hints one at a time.
 
-import { button, element, setText } from "../base/js/controls.js";
-import { createView } from "../base/js/view.js";
+import { button, element, setText } from "../base/controls.ts";
+import { createView } from "../base/view.ts";
 import { check } from "./checking.js";
 import { addFields } from "./fields.js";
 import { isAnswer, readAnswer } from "./reading.js";

@@ -1,8 +1,9 @@
 // A picture on a canvas: it is mounted in a place of the stage, and drawn in each frame that shows it.
 
-import type { Snapshot } from "./snapshot.js";
-import { focusableCanvas } from "../base/js/controls.js";
-import { ariaGrid } from "../base/js/aria_grid.js";
+import type { Snapshot } from "./snapshot.ts";
+import { focusableCanvas } from "../base/controls.ts";
+import { ariaGrid } from "../base/aria_grid.ts";
+import type { Listen } from "../base/view.ts";
 import type { Marks } from "./passage.ts";
 import type { Room } from "./room.ts";
 
@@ -22,11 +23,10 @@ export type Mount = (room: Room, node: HTMLElement) => Picture;
 export function addCanvas(room: Room, node: HTMLElement, label: string) {
   const canvas = focusableCanvas(node, label);
   const stops: (() => void)[] = [];
-  // biome-ignore lint/suspicious/noExplicitAny: an event of any kind, as its listener knows
-  function listen(target: EventTarget, type: string, handler: (event: any) => void): void {
+  const listen: Listen = (target, type, handler) => {
     target.addEventListener(type, handler);
     stops.push(() => target.removeEventListener(type, handler));
-  }
+  };
   return {
     canvas,
     announce: ariaGrid(canvas),

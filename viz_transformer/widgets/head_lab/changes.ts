@@ -1,6 +1,6 @@
 // The changed heads, and how each is named.
 
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
 
 export type Head = { kind: string; layer: number; head: number };
 /** A changed head. */

@@ -1,10 +1,10 @@
 // All heads as small pictures, each a button that switches the head off and on again.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Theme } from "../base/js/colour.js";
-import { ARROWS } from "../base/js/gestures.js";
-import { moveHead } from "../base/js/head_grid.js";
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import type { Theme } from "../base/colour.ts";
+import { ARROWS } from "../base/gestures.ts";
+import { moveHead } from "../base/head_grid.ts";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { type Factor, factorOf, type Head, headState, sameHead, shortFactor } from "./changes.ts";
 import { type Kind, weightsOf } from "./replies.ts";
 

@@ -2,8 +2,8 @@
 
 import { Bars } from "../base/bars.tsx";
 import { Doors } from "../base/doors.tsx";
-import type { Theme } from "../base/js/colour.js";
-import { formatNumber, formatSigned, visible } from "../base/js/text.js";
+import type { Theme } from "../base/colour.ts";
+import { formatNumber, formatSigned, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import { type Factor, type Head, sameHead } from "./changes.ts";
 import { type Effect, lossOf } from "./effects.ts";

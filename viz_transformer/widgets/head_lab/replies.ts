@@ -1,7 +1,7 @@
 // The newest replies of the model: unchanged, under the viewer's changes, and with one head at a time off.
 
 import { canonicalJson, type connectKernel, NO_ANSWER } from "../base/js/kernel.js";
-import { decodeWeights, weightsIn } from "../base/js/weights.js";
+import { decodeWeights, weightsIn } from "../base/weights.ts";
 import type { Factor, Head } from "./changes.ts";
 
 /** A kind's words, its weights, [layer, head, query, key], and what was read where the queries stand. */
@@ -23,8 +23,8 @@ export interface Reply {
 /** Log-probabilities with one head at a time off, float64 [layer, head, word]; of one layer, if `layer` says so. */
 export type Alone = { kind: string; shape: number[]; log_probs: DataView; layer?: number };
 
-type Request = { sentence: string; changes?: Factor[]; each?: number; kind?: string; layer?: number };
-type State = { sentence: string; factors: Factor[] };
+export type Request = { sentence: string; changes?: Factor[]; each?: number; kind?: string; layer?: number };
+export type State = { sentence: string; factors: Factor[] };
 
 /** `want(state)` tells what is here, and asks for what is missing; `onNews` is called when it comes, or does not. */
 export function createReplies(

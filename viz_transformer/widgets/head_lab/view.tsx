@@ -3,8 +3,8 @@
 import type { ComponentChild } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { canAsk, NEEDS_KERNEL, newestOf } from "../base/js/kernel.js";
-import { TASKS } from "../base/js/tasks.js";
-import { shortened, visible } from "../base/js/text.js";
+import { TASKS } from "../base/tasks.ts";
+import { shortened, visible } from "../base/text.ts";
 import { Range } from "../base/range.tsx";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";

@@ -3,8 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { linePath } from "../base/axes.ts";
 import { Chart, Key } from "../base/chart.tsx";
-import { nearestValue } from "../base/js/scales.js";
-import { formatNumber, visible } from "../base/js/text.js";
+import { nearestValue } from "../base/scales.ts";
+import { formatNumber, visible } from "../base/text.ts";
 import { Knob } from "../base/knob.tsx";
 import { Range } from "../base/range.tsx";
 import { Chips } from "../base/sentence.tsx";

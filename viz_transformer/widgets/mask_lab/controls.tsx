@@ -2,7 +2,7 @@
 
 import shared from "../../shared.json" with { type: "json" };
 import { Doors } from "../base/doors.tsx";
-import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/js/text.js";
+import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import { Range } from "../base/range.tsx";
 import { Chips } from "../base/sentence.tsx";

@@ -1,7 +1,7 @@
 // The mask lab: a mask composed from parts or painted, and what leaks through it in a live model.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { tween } from "../base/motion.ts";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";

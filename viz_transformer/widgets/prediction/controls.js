@@ -1,6 +1,6 @@
 // The controls of a prediction: a number to type, answers or words to choose from, a row to draw.
 
-import { button, element } from "../base/js/controls.js";
+import { button, element } from "../base/controls.ts";
 
 /**
  * @typedef {object} Controls

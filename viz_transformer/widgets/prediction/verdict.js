@@ -1,6 +1,6 @@
 // What is said of a guess, and how right it is.
 
-import { shortNumber } from "../base/js/text.js";
+import { shortNumber } from "../base/text.ts";
 
 /**
  * A verdict: what was said and what is true, in pieces of which some are marked; a table for a row.

@@ -1,10 +1,10 @@
 // The prediction: a question, controls to answer it, the verdict, and what is then revealed.
 
-import { addChildView } from "../base/js/child_view.js";
-import { button, element, setText } from "../base/js/controls.js";
+import { addChildView } from "../base/child_view.ts";
+import { button, element, setText } from "../base/controls.ts";
 import { pngAddress } from "../base/js/png.js";
-import { addProse } from "../base/js/prose.js";
-import { createView } from "../base/js/view.js";
+import { addProse } from "../base/prose.ts";
+import { createView } from "../base/view.ts";
 import { addControls } from "./controls.js";
 import { addCurtain, waitingText } from "./curtain.ts";
 import { isGuess, readGuess, verdictOf } from "./verdict.js";

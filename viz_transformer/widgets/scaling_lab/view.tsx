@@ -3,8 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { type Axis, linePath } from "../base/axes.ts";
 import { Chart } from "../base/chart.tsx";
-import { stepsBetween } from "../base/js/scales.js";
-import { shortNumber } from "../base/js/text.js";
+import { stepsBetween } from "../base/scales.ts";
+import { shortNumber } from "../base/text.ts";
 import { Knob } from "../base/knob.tsx";
 import { css, weightRgb } from "../base/ramps.ts";
 import { Chips } from "../base/sentence.tsx";

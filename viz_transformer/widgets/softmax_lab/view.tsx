@@ -1,8 +1,8 @@
 // The softmax lab: drag a score, and see its weight. A key is a lane; the steps run from left to right.
 
 import shared from "../../shared.json" with { type: "json" };
-import { stepsBetween } from "../base/js/scales.js";
-import { elide, formatNumber, visible } from "../base/js/text.js";
+import { stepsBetween } from "../base/scales.ts";
+import { elide, formatNumber, visible } from "../base/text.ts";
 import { Knob } from "../base/knob.tsx";
 import { useRef } from "preact/hooks";
 import { tween } from "../base/motion.ts";

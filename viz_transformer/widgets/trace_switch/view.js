@@ -1,11 +1,11 @@
 // The trace switch: one explorer with a button for each of several traces. The page holds the small ones
 // and shows them without Python, which follows by the trait.
 
-import { addChildView } from "../base/js/child_view.js";
-import { addChoices } from "../base/js/choices.js";
-import { button, element, setText } from "../base/js/controls.js";
+import { addChildView } from "../base/child_view.ts";
+import { addChoices } from "../base/choices.ts";
+import { button, element, setText } from "../base/controls.ts";
 import { NEEDS_KERNEL } from "../base/js/kernel.js";
-import { createView } from "../base/js/view.js";
+import { createView } from "../base/view.ts";
 
 function render({ model, el, host }) {
   const traits = ["shown", "labels"];

@@ -1,11 +1,11 @@
 // The chosen head of one run at a moment, large, with its weights and its entropy in words.
 
-import { ariaGrid } from "../base/js/aria_grid.js";
-import { pixelRatio } from "../base/js/canvas.js";
-import { element, focusableCanvas, setText } from "../base/js/controls.js";
-import { addCanvasListeners, ARROWS } from "../base/js/gestures.js";
-import { cellAt, drawMatrix, matrixLayout, moveCell, paintCells } from "../base/js/heatmap.js";
-import { formatWeight, marksExplained, quoted, visible } from "../base/js/text.js";
+import { ariaGrid } from "../base/aria_grid.ts";
+import { pixelRatio } from "../base/canvas.ts";
+import { element, focusableCanvas, setText } from "../base/controls.ts";
+import { addCanvasListeners, ARROWS } from "../base/gestures.ts";
+import { cellAt, drawMatrix, matrixLayout, moveCell, paintCells } from "../base/heatmap.ts";
+import { formatWeight, marksExplained, quoted, visible } from "../base/text.ts";
 import { describeEntropy, describeStrongest, headAtMoment, strongestCell } from "./runs.js";
 
 /** @typedef {import("./run_panel.js").RunSnapshot} RunSnapshot */
@@ -15,7 +15,7 @@ const NO_CELL = { query: null, key: null };
 /**
  * The large picture of a head.
  *
- * @param {import("../base/js/view.js").View} view
+ * @param {import("../base/view.ts").View} view
  * @param {Element} parent
  * @param {{ scale: () => number, cache: ReturnType<typeof import("./canvas_cache.js").canvasCache> }} options
  * @returns {{ draw: (snapshot: RunSnapshot, width: number) => void, unpoint: () => void }}

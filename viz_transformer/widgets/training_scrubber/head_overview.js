@@ -1,9 +1,9 @@
 // All heads of one run at a moment, small, to choose one from.
 
-import { ariaGrid } from "../base/js/aria_grid.js";
-import { element, focusableCanvas } from "../base/js/controls.js";
-import { addCanvasListeners, ARROWS } from "../base/js/gestures.js";
-import { drawHeadGrid, headAt, headGridLayout, moveHead, paintThumbnails } from "../base/js/head_grid.js";
+import { ariaGrid } from "../base/aria_grid.ts";
+import { element, focusableCanvas } from "../base/controls.ts";
+import { addCanvasListeners, ARROWS } from "../base/gestures.ts";
+import { drawHeadGrid, headAt, headGridLayout, moveHead, paintThumbnails } from "../base/head_grid.ts";
 import { overviewAtMoment } from "./runs.js";
 
 /** @typedef {import("./run_panel.js").RunSnapshot} RunSnapshot */
@@ -11,7 +11,7 @@ import { overviewAtMoment } from "./runs.js";
 /**
  * The overview; `chosenHead` returns the head that is chosen now, which may not be drawn yet.
  *
- * @param {import("../base/js/view.js").View} view
+ * @param {import("../base/view.ts").View} view
  * @param {Element} parent
  * @param {object} options
  * @param {() => number} options.scale

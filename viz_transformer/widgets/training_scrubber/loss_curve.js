@@ -1,12 +1,12 @@
 // The loss curves of the runs: axes, lines, and the marker of the moment.
 
-import { fitCanvas, pixelRatio, drawText } from "../base/js/canvas.js";
-import { tickText } from "../base/js/scales.js";
-import { elide, visible } from "../base/js/text.js";
+import { fitCanvas, pixelRatio, drawText } from "../base/canvas.ts";
+import { tickText } from "../base/scales.ts";
+import { elide, visible } from "../base/text.ts";
 import { formatLoss, nearestIndex } from "./runs.js";
 
 /** @typedef {import("./runs.js").Run} Run */
-/** @typedef {import("../base/js/colour.js").Theme} Theme */
+/** @typedef {import("../base/colour.ts").Theme} Theme */
 /** @typedef {ReturnType<typeof curveAxes>} Axes */
 
 const LOG_FACTOR = 20; // a curve that spans more is drawn on a logarithmic axis
@@ -175,7 +175,7 @@ export function paintCurves(runs, axes, theme) {
 }
 
 function paintAxes(context, moments, axes, theme) {
-  /** @type {import("../base/js/canvas.js").TextStyle} */
+  /** @type {import("../base/canvas.ts").TextStyle} */
   const small = { font: `11px ${theme.family}`, colour: theme.muted };
   const large = { ...small, font: `12px ${theme.family}` };
   const rule = (x, y, width, height, alpha) => {

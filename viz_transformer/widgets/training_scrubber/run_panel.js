@@ -1,6 +1,6 @@
 // The panel of one run at its moment: its translation, all heads small, and one of them large.
 
-import { element } from "../base/js/controls.js";
+import { element } from "../base/controls.ts";
 import { canvasCache } from "./canvas_cache.js";
 import { headDetail } from "./head_detail.js";
 import { headOverview } from "./head_overview.js";
@@ -19,13 +19,13 @@ import { translationText } from "./translation.js";
  * @property {number} width
  * @property {number} height of the heads
  * @property {number} longest the width of the sentence's longest translation in any run, in pixels
- * @property {import("../base/js/colour.js").Theme} theme
+ * @property {import("../base/colour.ts").Theme} theme
  */
 
 /**
  * The panel of a run; `chosenHead` returns the head that is chosen now.
  *
- * @param {import("../base/js/view.js").View} view
+ * @param {import("../base/view.ts").View} view
  * @param {Element} parent
  * @param {object} options
  * @param {() => number} options.scale

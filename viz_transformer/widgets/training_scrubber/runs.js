@@ -1,9 +1,9 @@
 // Recorded runs: their numbers, their heads at a moment, and their description in words.
 
-import { TASKS } from "../base/js/tasks.js";
-import { differences } from "../base/js/text_difference.js";
-import { formatNumber, quoted, shortNumber } from "../base/js/text.js";
-import { halfTable } from "../base/js/weights.js";
+import { TASKS } from "../base/tasks.ts";
+import { differences } from "../base/text_difference.ts";
+import { formatNumber, quoted, shortNumber } from "../base/text.ts";
+import { halfTable } from "../base/weights.ts";
 
 /**
  * A run as the page reads it.

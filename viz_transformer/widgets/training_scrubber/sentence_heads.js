@@ -1,6 +1,6 @@
 // The heads of a sentence in every run: those that came with the view, and those received since.
 
-import { NewestMap } from "../base/js/newest_map.js";
+import { NewestMap } from "../base/newest_map.ts";
 import { readKind } from "./runs.js";
 
 /** @typedef {Record<string, import("./runs.js").KindEntry>} KindEntries the heads of a run by kind */

@@ -1,9 +1,9 @@
 // The timeline: a slider over the moments, a button that plays them, and the loss curves to click.
 
-import { pointerPosition } from "../base/js/canvas.js";
-import { button, element, setText, slider } from "../base/js/controls.js";
+import { pointerPosition } from "../base/canvas.ts";
+import { button, element, setText, slider } from "../base/controls.ts";
 import { curveAxes, describeCurves, drawCurves, momentAt, paintCurves } from "./loss_curve.js";
-import { TASKS } from "../base/js/tasks.js";
+import { TASKS } from "../base/tasks.ts";
 import { compareWords } from "./runs.js";
 
 /** @typedef {import("./runs.js").Run} Run */
@@ -25,7 +25,7 @@ export function momentDuration(count) {
  * The slider and the button that plays.
  *
  * @param {Element} parent
- * @param {import("../base/js/view.js").View} view
+ * @param {import("../base/view.ts").View} view
  * @param {Run} run
  * @param {{ get: () => number, set: (moment: number) => void }} moment
  * @returns {{ draw: (moment: number, sentence: number) => void, pause: () => void }}
@@ -80,10 +80,10 @@ export function momentControls(parent, view, run, moment) {
  * The loss curves of all runs; `onMoment` gets the moment that is clicked or dragged to.
  *
  * @param {Element} parent
- * @param {import("../base/js/view.js").View} view
+ * @param {import("../base/view.ts").View} view
  * @param {Run[]} runs
  * @param {(moment: number) => void} onMoment
- * @returns {{ draw: (moments: number[], width: number, theme: import("../base/js/colour.js").Theme) => void,
+ * @returns {{ draw: (moments: number[], width: number, theme: import("../base/colour.ts").Theme) => void,
  *   clear: () => void }} `clear` drops what is painted
  */
 export function lossCurves(parent, view, runs, onMoment) {

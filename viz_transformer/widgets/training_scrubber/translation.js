@@ -1,8 +1,8 @@
 // The translation of one run at a moment, beside the right one, word by word.
 
-import { element, setText } from "../base/js/controls.js";
-import { TASKS } from "../base/js/tasks.js";
-import { visible } from "../base/js/text.js";
+import { element, setText } from "../base/controls.ts";
+import { TASKS } from "../base/tasks.ts";
+import { visible } from "../base/text.ts";
 import { compareWords, describeMoment } from "./runs.js";
 
 /**

@@ -3,12 +3,12 @@
 // What is chosen lives in the model's traits. Of a large training the heads of one sentence are here
 // and those of another are requested; texts and curves are always here.
 
-import { choice, element, setText } from "../base/js/controls.js";
+import { choice, element, setText } from "../base/controls.ts";
 import { connectKernel } from "../base/js/kernel.js";
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
-import { elide, visible } from "../base/js/text.js";
-import { addTextSizeButtons } from "../base/js/text_size.js";
-import { createView, heightInSight } from "../base/js/view.js";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
+import { elide, visible } from "../base/text.ts";
+import { addTextSizeButtons } from "../base/text_size.ts";
+import { createView, heightInSight } from "../base/view.ts";
 import { runPanel } from "./run_panel.js";
 import { nearestIndex, readRun } from "./runs.js";
 import { sentenceHeads } from "./sentence_heads.js";

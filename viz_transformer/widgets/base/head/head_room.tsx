@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Bars } from "../bars.tsx";
 import { Doors } from "../doors.tsx";
-import type { Theme } from "../js/colour.js";
+import type { Theme } from "../colour.ts";
 import { Range } from "../range.tsx";
 import { Chips } from "../sentence.tsx";
 import { Pieces, Stage } from "../stage.tsx";

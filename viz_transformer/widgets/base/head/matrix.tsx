@@ -1,10 +1,10 @@
 // One matrix on the stage: numbers in cells where they have room, else a sheet of colours to point at.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { fitCanvas, pointerPosition, strokeBox } from "../js/canvas.js";
-import { packPixel, type Rgb, type Theme, textColourOn } from "../js/colour.js";
-import { moveInTable } from "../js/number_table.js";
-import { elide, formatNumber, visible } from "../js/text.js";
+import { fitCanvas, pointerPosition, strokeBox } from "../canvas.ts";
+import { packPixel, type Rgb, type Theme, textColourOn } from "../colour.ts";
+import { moveInTable } from "../number_table.ts";
+import { elide, formatNumber, visible } from "../text.ts";
 import { tween } from "../motion.ts";
 import { css, signedRgb, weightRgb } from "../ramps.ts";
 import { type Matrix, matrixOf } from "./arithmetic.ts";

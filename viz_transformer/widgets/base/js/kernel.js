@@ -1,7 +1,7 @@
 // Requests to the function behind a view, whichever is nearest: the engine in this page, the replies
 // that the page carries, or the notebook's kernel.
 
-import { engineBehind, NOT_IN_PAGE } from "./page_engine.js";
+import { engineBehind, NOT_IN_PAGE } from "../page_engine.ts";
 
 const SLOW_MS = 5000; // after this long without a reply the viewer is told
 

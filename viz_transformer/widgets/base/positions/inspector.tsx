@@ -1,7 +1,7 @@
 // The two numbers of a hand in the inspector: as bars, as an equation, and the line of Python that gives the same.
 
 import { Bars } from "../bars.tsx";
-import type { Theme } from "../js/colour.js";
+import type { Theme } from "../colour.ts";
 import { angularFrequency, handOf, reachOf } from "./hands.ts";
 import { angleOf, type Told, two } from "./sentences.ts";
 
