@@ -248,7 +248,7 @@ def test_a_switch_keeps_the_selection(translator) -> None:
     switch.explorer.layer, switch.explorer.head = 1, 3
     before = switch.explorer.data
     switch.set_state({"shown": "wide"})  # a click in the page, which has drawn it
-    assert switch.explorer.trace is traces["wide"]
+    assert switch.trace is switch.explorer.trace is traces["wide"]
     assert switch.explorer.data is before
     assert (switch.explorer.kind, switch.explorer.layer, switch.explorer.head) == ("encoder", 1, 3)
     switch.shown = "tired"

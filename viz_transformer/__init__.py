@@ -49,7 +49,7 @@ _PUBLIC = {
     "SoftmaxLab": "widgets.softmax_lab",
     "Studio": "widgets.studio",
     "Tour": "widgets.tour",
-    "TraceSwitch": "widgets.trace_switch.live",
+    "TraceSwitch": "widgets.explorer",
     "TrainingScrubber": "widgets.training_scrubber",
     "TrainingTrace": "trace",
     "TranslationLab": "widgets.translation_lab.live",
@@ -99,7 +99,7 @@ _PUBLIC = {
     "studio": "widgets.studio.live",
     "thinking_machines": "widgets.attention_stepper.live",
     "tour": "widgets.tour",
-    "trace_switch": "widgets.trace_switch.live",
+    "trace_switch": "widgets.explorer",
     "translation_lab": "widgets.translation_lab.live",
     "watch_training": "widgets.training_scrubber",
     "you_are_here": "course_map",
@@ -150,7 +150,9 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.embedding_map import EmbeddingMap as EmbeddingMap
     from viz_transformer.widgets.embedding_map.live import embedding_map as embedding_map
     from viz_transformer.widgets.explorer import AttentionExplorer as AttentionExplorer
+    from viz_transformer.widgets.explorer import TraceSwitch as TraceSwitch
     from viz_transformer.widgets.explorer import explore as explore
+    from viz_transformer.widgets.explorer import trace_switch as trace_switch
     from viz_transformer.widgets.figure_lab import FigureLab as FigureLab
     from viz_transformer.widgets.figure_lab import figure_lab as figure_lab
     from viz_transformer.widgets.head_lab import HeadLab as HeadLab
@@ -182,8 +184,6 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.studio.live import studio as studio
     from viz_transformer.widgets.tour import Tour as Tour
     from viz_transformer.widgets.tour import tour as tour
-    from viz_transformer.widgets.trace_switch.live import TraceSwitch as TraceSwitch
-    from viz_transformer.widgets.trace_switch.live import trace_switch as trace_switch
     from viz_transformer.widgets.training_scrubber import TrainingScrubber as TrainingScrubber
     from viz_transformer.widgets.training_scrubber import watch_training as watch_training
     from viz_transformer.widgets.translation_lab.live import TranslationLab as TranslationLab

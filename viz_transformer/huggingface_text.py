@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from viz_transformer._bounds import NEW_TOKENS, whole_number
+from viz_transformer._work import between_parts
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import find_sites, interventions, scaled_apart
 from viz_transformer.model.interventions import UNCHANGED, HeadChange, Interventions
@@ -119,6 +120,13 @@ class HuggingFaceText:
     def _search(self, read: list[int], n_rows: int) -> list[tuple[str, ...]]:
         """Return what greedy search writes in each row of a batch of the same text."""
         given = self._tensor(read).expand(n_rows, -1)  # [row, position]
+        n_read = 1 if self.task == "translate" else len(read)
+
+        def told(ids: Tensor, _: Any, **__: Any) -> Tensor:
+            """Say how far the search is; it ends by itself."""
+            between_parts(f"Writing token {ids.shape[1] - n_read} of at most {self.max_new_tokens}")
+            return torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
+
         with evaluating(self.model):
             rows = self.model.generate(
                 given,
@@ -126,9 +134,9 @@ class HuggingFaceText:
                 max_new_tokens=self.max_new_tokens,
                 do_sample=False,
                 num_beams=1,
+                stopping_criteria=[told],
             )
         n_begin = 1 if self.task == "translate" else self._n_special(read)
-        n_read = 1 if self.task == "translate" else len(read)
         found = []
         for ids in rows.tolist():
             ends = [i for i in range(n_read, len(ids)) if ids[i] in self._ends]  # then a batch is padded

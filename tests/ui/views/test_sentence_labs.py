@@ -102,9 +102,9 @@ def test_a_trace_is_switched_without_python(kept_page: Page, tmp_path: Path, tra
     street = "the dog did not cross the street because it was too"
     traces = {word: translator.trace(f"{street} {word}") for word in ("tired", "wide")}
     switch = vt.trace_switch(traces, kind="encoder", difference=True)
-    switch.explorer.layer, switch.explorer.query, switch.explorer.key = 1, 11, 6
+    switch.layer, switch.query, switch.key = 1, 11, 6
     open_exported(kept_page, export_html(switch, tmp_path / "switch.html"), ".vt-explorer")
-    root = kept_page.locator(".vt-trace-switch")
+    root = kept_page.locator("main")
     for word in ("tired", "wide", "tired"):
         button = root.get_by_role("group", name="Trace", exact=True).get_by_role("button", name=word)
         button.click()

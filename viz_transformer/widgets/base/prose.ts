@@ -1,9 +1,7 @@
 // Prose with a little markup: paragraphs, *emphasis*, **strong**, `code` and [links](https://…). Every
 // piece becomes a DOM node of its own; nothing is read as HTML.
 
-import { element } from "./controls.ts";
-
-/** of a paragraph */
+/** Of a paragraph. */
 interface Piece {
   kind: "text" | "em" | "strong" | "code" | "link";
   text: string;
@@ -63,21 +61,4 @@ function piecesOf(paragraph: string, inPage: boolean): Piece[] {
   }
   addText(paragraph.slice(end));
   return pieces;
-}
-
-/**
- * Add a text's paragraphs to `parent`. A link opens in a window of its own, since the notebook or the
- * page that is being read stays open.
- */
-export function addProse(parent: Element, text: string, inPage = false) {
-  for (const pieces of paragraphsOf(text, inPage)) {
-    const paragraph = element(parent, "p");
-    for (const { kind, text: said, href } of pieces) {
-      if (kind === "link" && href)
-        element(paragraph, "a", "", { href, target: "_blank", rel: "noopener noreferrer" }).textContent =
-          said;
-      else if (kind === "text" || kind === "link") paragraph.append(said);
-      else element(paragraph, kind).textContent = said;
-    }
-  }
 }

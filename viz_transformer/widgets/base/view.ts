@@ -2,10 +2,11 @@
 
 import { followProse } from "./prose_links.ts";
 import { showNewCell } from "./scroll_into_sight.ts";
+import { showWaits } from "./waits.ts";
 import { zoomOf } from "./canvas.ts";
 import { forwardCellKeys } from "./cell_keys.ts";
 import { addChoices } from "./choices.ts";
-import { backgroundBehind, isDark, readTheme, watchTheme, type Theme } from "./colour.ts";
+import { backgroundBehind, isDark, readTheme, type Theme, watchTheme } from "./colour.ts";
 import { button, element, uniqueId } from "./controls.ts";
 import { addFrames } from "./frames.ts";
 import { fitPaper } from "./paper.ts";
@@ -49,7 +50,7 @@ interface Parts {
 export function createView({ model, el, name, label, traits, draw, staged = false }: Parts): View {
   const kind = staged ? "vt-staged" : "vt";
   const root = element(el, "div", `vt-root ${kind} vt-${name}`, { role: "group", "aria-label": label });
-  const stops = [forwardCellKeys(root)];
+  const stops = [forwardCellKeys(root), showWaits(root, model)];
   const choices = addChoices(model);
   let theme: Theme | null = null;
   let [drawn, width, onPaper] = [0, 0, false];
@@ -137,6 +138,7 @@ function innerWidth(root: HTMLElement) {
 }
 
 const BARS = 121; // pixels of JupyterLab's own bars, and the most that other notebooks have
+const FRAMED = 721; // pixels: an exported page in a frame has views of 600
 
 /**
  * How high a view may be, in pixels, so that it is seen whole; inside another view, with what that
@@ -144,7 +146,13 @@ const BARS = 121; // pixels of JupyterLab's own bars, and the most that other no
  */
 export function heightInSight(root: HTMLElement) {
   const outer = outermost(root, ":not(.vt-prediction)");
-  return (globalThis.innerHeight - (outer ? roomAround(root, outer) : BARS)) / zoomOf(root);
+  return (heightOfWindow() - (outer ? roomAround(root, outer) : BARS)) / zoomOf(root);
+}
+
+/** Pixels of the window. A frame that is as high as its page is none, and what is around it is not known. */
+function heightOfWindow() {
+  const isFramed = document.documentElement?.dataset?.framed === "" && !document.fullscreenElement;
+  return isFramed ? FRAMED : globalThis.innerHeight;
 }
 
 /** The view around all others that a view stands in; null where it stands alone. */

@@ -134,6 +134,7 @@ class AttentionExplorer(View):
     _esm = bundle(__file__)
     _css = styles(__file__, "stage")
     _only_reads = True
+    _before_about = ""
 
     data = traitlets.Dict(help="tokens and weights as the page reads them; see `pack`").tag(sync=True)
     kind = traitlets.Unicode(help="encoder, decoder or cross").tag(sync=True)
@@ -227,7 +228,7 @@ class AttentionExplorer(View):
         super().__init__(
             answer=self._reply,
             traits={
-                "about": _about(trace_view),
+                "about": self._before_about + _about(trace_view),
                 "data": pack_view(trace_view, self._version, _inside(trace_view, kind, layer, head)),
                 "kind": kind,
                 "layer": layer,
@@ -440,7 +441,7 @@ class AttentionExplorer(View):
             self._fit()
             first = (self.kind, self.layer, self.head)
             self.data = pack_view(trace_view, self._version, first)
-            self.about = _about(trace_view)
+            self.about = self._before_about + _about(trace_view)
 
     def _fit(self) -> None:
         """Bring what is chosen inside the trace."""

@@ -239,7 +239,6 @@ export class WeightStore {
         { exact: [kind, layer, head, query, key], version: this.#data.version },
         (reply: Reply) => (reply.stale ? reject(new Error("another trace is shown")) : resolve(reply.value!)),
         reject,
-        () => {},
       );
     });
   }
