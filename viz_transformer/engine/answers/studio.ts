@@ -1,4 +1,4 @@
-// The studio's answers: the trace of a text, for a room that has no sentence of its own. labs/studio.py
+// The studio's answers: the trace of a text, for a room that has no sentence of its own. widgets/studio/live.py
 // answers the same requests in the kernel.
 
 import type { Models } from "../text_model.ts";

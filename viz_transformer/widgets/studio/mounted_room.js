@@ -1,8 +1,8 @@
 // A room that has been entered: its view, and the models in it whose traits the studio reads and sets.
 
-import { addChildView } from "../base/js/child_view.js";
-import { addChoices } from "../base/js/choices.js";
-import { element, uniqueId } from "../base/js/controls.js";
+import { addChildView } from "../base/child_view.ts";
+import { addChoices } from "../base/choices.ts";
+import { element, uniqueId } from "../base/controls.ts";
 import { changesFor, chosenIn, targetOf } from "./rooms.js";
 
 const isEqual = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other);
@@ -16,7 +16,7 @@ export class MountedRoom {
   seen = null;
 
   /**
-   * @param {import("../base/js/child_view.js").Surroundings} surroundings
+   * @param {import("../base/child_view.ts").Surroundings} surroundings
    * @param {{ door: import("./rooms.js").Door, reference: string, parent: HTMLElement, onChange: () => void }} room
    */
   constructor(surroundings, { door, reference, parent, onChange }) {

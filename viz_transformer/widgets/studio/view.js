@@ -4,10 +4,10 @@
 // takes over what is chosen there, so that the doors work without Python. What Python sets it has carried itself:
 // carried once more, it would come back to Python late. The past is kept in the page alone.
 
-import { watchChoices } from "../base/js/choices.js";
-import { button, element, setText, uniqueId } from "../base/js/controls.js";
+import { watchChoices } from "../base/choices.ts";
+import { button, element, setText, uniqueId } from "../base/controls.ts";
 import { connectKernel } from "../base/js/kernel.js";
-import { createView } from "../base/js/view.js";
+import { createView } from "../base/view.ts";
 import { MountedRoom } from "./mounted_room.js";
 import { CARRIED, CHOSEN, isSame } from "./rooms.js";
 
