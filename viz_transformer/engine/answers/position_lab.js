@@ -8,10 +8,9 @@ import { rowOf } from "../text_model_base.js";
  * the order of the original sentence.
  *
  * @param {Record<string, any>} models the translator, under the name ""
- * @param {{ order: number[], positions_on: boolean }} request
- * @param {{ words: string[] }} context
+ * @param {{ words: string[], order: number[], positions_on: boolean }} request
  */
-export function answerPositionLab({ "": translator }, { order, positions_on }, { words }) {
+export function answerPositionLab({ "": translator }, { words, order, positions_on }) {
   const interventions = { positions: positions_on };
   const written = words.join(" ");
   const shuffled = order.map((word) => words[word]).join(" ");

@@ -29,6 +29,8 @@ export interface Frame<Traits> {
   about: string;
   /** For `useKernel`, and for what has a model of its own. */
   model: Model;
+  /** What marimo draws other views by. */
+  host?: unknown;
 }
 
 interface Definition<Traits> {
@@ -50,7 +52,7 @@ export const stageOf = <Traits extends { text_size: number }>(frame: Frame<Trait
 
 /** What anywidget and exported pages take as a view's module. */
 export function stageView<Traits extends object>({ name, label, traits, draw }: Definition<Traits>) {
-  function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+  function render({ model, el, host }: { model: Model; el: HTMLElement; host?: unknown }): () => void {
     const view = createView({
       model,
       el,
@@ -72,6 +74,7 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
           unit: Math.min(26, Math.max(16, width / 80)) * (model.get("text_size") ?? 1),
           about: model.get("about") ?? "",
           model,
+          host,
         };
         renderTree(draw(frame), view.root);
       },

@@ -21,7 +21,7 @@ export interface Answered {
 /** Has the words read as the traits say; null asks nothing. */
 export function useReading(model: Model, traits: Traits | null): Answered {
   const kernel = useKernel(model);
-  const request = traits && { order: traits.order, positions_on: traits.positions_on };
+  const request = traits && { words: traits.words, order: traits.order, positions_on: traits.positions_on };
   const asked = JSON.stringify(request);
   const [{ to, ...newest }, setNewest] = useState<Omit<Answered, "isNew"> & { to: string }>({ to: "" });
   useEffect(() => {
@@ -43,8 +43,8 @@ interface OrderControlsProps {
 }
 
 export function OrderControls({ traits, set, canShuffle }: OrderControlsProps) {
-  const { data, order, positions_on: isOn } = traits;
-  const known = data.orders.findIndex((each) => each.join() === order.join());
+  const { order, positions_on: isOn } = traits;
+  const known = traits.orders.findIndex((each) => each.join() === order.join());
   return (
     <>
       <select
@@ -52,13 +52,13 @@ export function OrderControls({ traits, set, canShuffle }: OrderControlsProps) {
         value={known < 0 ? OWN : String(known)}
         data-lm-suppress-shortcuts="true"
         onChange={(event) => {
-          const chosen = data.orders[Number(event.currentTarget.value)];
+          const chosen = traits.orders[Number(event.currentTarget.value)];
           if (chosen) set({ order: [...chosen] });
         }}
       >
-        {data.orders.map((each, at) => (
+        {traits.orders.map((each, at) => (
           <option value={String(at)} key={`${at}`}>
-            {runningText(each.map((word) => data.sentence[word]))}
+            {runningText(each.map((word) => traits.words[word]))}
           </option>
         ))}
         <option value={OWN} disabled={known >= 0}>

@@ -24,6 +24,10 @@ export interface Traits {
    * empty.
    */
   unfolded: string[];
+  /** The words of the live model's sentence, in their original order. */
+  words: string[];
+  /** Orders of its words to choose from. */
+  orders: unknown[];
   /** Tables and sentence as the page reads them */
   data: Record<string, unknown>;
 }
@@ -38,5 +42,7 @@ export const TRAITS = [
   "positions_on",
   "text_size",
   "unfolded",
+  "words",
+  "orders",
   "data",
 ] as const;
