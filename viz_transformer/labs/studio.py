@@ -176,10 +176,10 @@ def _can_write(asked: _Asked) -> bool:
         return False
 
 
-def _first_word(trace: ForwardTrace) -> str:
-    """Return the first word of a text that is no mark."""
-    words = [*trace.source_tokens, *trace.target_tokens]
-    return next((word for word in words if word not in (PAD, SOS, EOS, MASK)), words[0])
+def _last_word(trace: ForwardTrace) -> str:
+    """Return the last word of a text that is no mark."""
+    words = [*(trace.source_tokens or trace.target_tokens)]
+    return next((word for word in reversed(words) if word not in (PAD, SOS, EOS, MASK)), words[-1])
 
 
 # --- the rooms ------------------------------------------------------------------------------------
@@ -283,17 +283,17 @@ _ROOMS: tuple[_Kind, ...] = (
     ),
     _Kind(
         "block",
-        "One block",
+        "A block",
         BlockLab,
         ("translate",),
         lambda asked, text: block_lab(asked.model, text, engine=asked.engine),
     ),
     _Kind(
         "vectors",
-        "Word vectors",
+        "Vectors",
         EmbeddingMap,
         _ANY,
-        lambda asked, text: embedding_map(asked.model, _first_word(asked.read(text))),
+        lambda asked, text: embedding_map(asked.model, _last_word(asked.read(text))),
     ),
     _Kind(
         "training",

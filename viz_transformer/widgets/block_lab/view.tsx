@@ -1,6 +1,7 @@
 // The block lab: the vector of one word is reversed, and each part of a block shows which words move.
 
 import { useMemo } from "preact/hooks";
+import { Doors } from "../base/doors.tsx";
 import { textColourOn } from "../base/js/colour.js";
 import { elide, visible } from "../base/js/text.js";
 import { changeRgb, css } from "../base/ramps.ts";
@@ -231,6 +232,7 @@ function Inspector({ reply, changed, moves }: { reply: Reply; changed: number; m
       </ul>
       <p class="vt-equation">a move = |output after − output before| / |output before|</p>
       <p class="vt-code">view.spread()["{reply.parts[0]}"]</p>
+      <Doors />
     </>
   );
 }

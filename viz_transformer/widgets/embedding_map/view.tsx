@@ -2,6 +2,7 @@
 
 import { useId, useMemo, useState } from "preact/hooks";
 import { Bars } from "../base/bars.tsx";
+import { Doors } from "../base/doors.tsx";
 import { formatNumber, visible } from "../base/js/text.js";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
@@ -179,6 +180,7 @@ function Inspector({ frame, embeddings, index, near, held, choose }: InspectorPr
         <br />
         view.nearest
       </p>
+      <Doors />
     </>
   );
 }

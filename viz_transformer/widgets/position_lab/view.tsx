@@ -8,7 +8,7 @@ import { visible } from "../base/js/text.js";
 import { unitOf } from "../base/positions/layout.ts";
 import { Positions, type PositionsProps } from "../base/positions/picture.tsx";
 import { sizesOf } from "../base/positions/sentences.ts";
-import { Chips } from "../base/sentence.tsx";
+import { Chips, FieldAround } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { Timeline } from "../base/timeline.tsx";
@@ -83,13 +83,16 @@ function PositionLab({ frame }: { frame: Frame<Traits> }) {
     <Stage
       header={
         words.length ? (
-          <Chips
-            label="The words as they are read"
-            tokens={words}
-            kind="key"
-            chosen={position}
-            onChoose={(place) => set({ position: place })}
-          />
+          <>
+            <Chips
+              label="The words as they are read"
+              tokens={words}
+              kind="key"
+              chosen={position}
+              onChoose={(place) => set({ position: place })}
+            />
+            <FieldAround />
+          </>
         ) : (
           sizesOf(hand.table)
         )

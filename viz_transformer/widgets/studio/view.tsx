@@ -5,8 +5,8 @@ import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Studio } from "./studio.ts";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
 
-const AROUND = 26; // pixels around a door's name, at the usual text size
-const BESIDE = 230; // pixels that the rest of the row takes, at the usual text size
+const AROUND = 28; // pixels around a door's name, at the usual text size
+const BESIDE = 205; // pixels that the rest of the row takes, at the usual text size
 
 interface Traits extends Declared {
   signs: Record<string, Sign>;
@@ -66,7 +66,7 @@ function Row({ frame, studio }: { frame: Frame<Traits>; studio: Studio | null })
   const { traits, theme, width } = frame;
   const doors = Object.entries(traits.signs);
   const size = traits.text_size;
-  const widths = doors.map(([_, { name }]) => (theme.measure?.(name, 14 * size, true) ?? 0) + AROUND * size);
+  const widths = doors.map(([_, { name }]) => (theme.measure?.(name, 14 * size, false) ?? 0) + AROUND * size);
   const isRow = widths.reduce((sum, each) => sum + each, BESIDE * size) <= width;
   const hasPast = Boolean(studio?.hasPast);
   return (
