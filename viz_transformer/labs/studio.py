@@ -51,8 +51,6 @@ DEFAULT_TEXTS = {
     "continue": "la vaca no cruzó la calle porque estaba demasiado cansada",
     "fill": "la vaca no cruzó la calle porque estaba demasiado [?]",
 }
-#: The second sentence of a batch, whose masks hide padding.
-_SECOND = {"translate": "Maria sees the queen", "continue": "la vaca come", "fill": "la vaca come"}
 #: By what a model does, the recorded training of the bundled one.
 _RECORDED = {"translate": "en-es", "continue": "language-model", "fill": "masked-model"}
 
@@ -122,7 +120,7 @@ def studio(
     state = {"sentence": text, "kind": kind, "layer": layer, "head": head, "query": query, "key": None}
     view = Studio(rooms, read, state, room=room, as_page=_as_page)
     if asked.task:
-        give_engine(view, "studio", model, engine, {"second": _SECOND[asked.task]})
+        give_engine(view, "studio", model, engine)
     return view
 
 
@@ -174,6 +172,12 @@ def _can_write(asked: _Asked) -> bool:
         return bool(asked.task or HuggingFaceText(asked.model, asked.tokenizer))
     except UserError:
         return False
+
+
+def _batch_of(text: str) -> list[str]:
+    """Return a text and its first half, which needs padding beside it."""
+    words = text.split()
+    return [text, " ".join(words[: (len(words) + 1) // 2])]
 
 
 def _last_word(trace: ForwardTrace) -> str:
@@ -263,8 +267,8 @@ _ROOMS: tuple[_Kind, ...] = (
         "Masks",
         MaskLab,
         _ANY,
-        lambda asked, text: mask_lab(asked.model, [text, _SECOND[asked.task]], asked.engine),
-        lambda asked, text: batch_traits([asked.read(each) for each in (text, _SECOND[asked.task])]),
+        lambda asked, text: mask_lab(asked.model, _batch_of(text), asked.engine),
+        lambda asked, text: batch_traits([asked.read(each) for each in _batch_of(text)]),
     ),
     _Kind(
         "positions",

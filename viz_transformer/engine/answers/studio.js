@@ -7,18 +7,23 @@ import { rawTrace } from "./raw_trace.js";
 /** By the room's key, the values of its traits that show a text. */
 const FOLLOWING = {
   heads: (model, text) => ({ data: { traces: [rawTrace(model.trace(text))] } }),
-  masks: (model, text, { second }) => batchTraits([model.trace(text), model.trace(second)]),
+  masks: (model, text) => batchTraits(batchOf(text).map((each) => model.trace(each))),
   positions: (model, text) => wordTraits(model.vocabulary.wordsOf(text)),
 };
 
 /**
  * @param {Record<string, any>} models one, under the name ""
  * @param {{ text?: string, room?: string }} request
- * @param {{ second: string }} context
  */
-export function answerStudio({ "": model }, { text, room }, context) {
+export function answerStudio({ "": model }, { text, room }) {
   if (text === undefined) throw new NotInPage("a room is made by Python");
-  return { traits: FOLLOWING[room](model, text, context) };
+  return { traits: FOLLOWING[room](model, text) };
+}
+
+/** A text and its first half, which needs padding beside it. */
+function batchOf(text) {
+  const words = text.trim().split(/\s+/);
+  return [text, words.slice(0, Math.ceil(words.length / 2)).join(" ")];
 }
 
 /** A mask lab's: all words of a batch, and nothing chosen in them. */

@@ -21,7 +21,7 @@ from viz_transformer.analysis.positions import (
 )
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.requests import FLAG, TEXT, Schema, listed, order_of
+from viz_transformer.widgets.base.requests import FLAG, TEXT, Schema, listed, optional, order_of
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, Unfolded
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -187,9 +187,19 @@ class PositionLab(View):
         here, moved = (self._head.added(self.table, start).whole for start in (0, self.shift))
         return here, moved
 
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply to one request, by default about the words shown.
+
+        Raises:
+            UserError: if there is no live model.
+        """
+        return super().answer({"words": self.words, **request})
+
     def requests(self) -> tuple[Schema, ...]:
         """Return what the page may ask."""
-        return ({"words": listed(TEXT, 200), "order": order_of(len(self.words)), "positions_on": FLAG},)
+        return (
+            {"words": optional(listed(TEXT, 200)), "order": order_of(len(self.words)), "positions_on": FLAG},
+        )
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests for the orders offered, with and without positions."""

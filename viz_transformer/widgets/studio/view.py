@@ -128,9 +128,8 @@ class Studio(View):
             if behind.follow:
                 self.drawn = {**self.drawn, key: self.sentence}
             self._opened[key] = opened
-            with self.hold_sync():  # the page finds the room with what it carries
-                self.doors = {**self.doors, key: opened.door(self._following(key, self.sentence))}
-                self.send_state("rooms")
+            self.doors = {**self.doors, key: opened.door(self._following(key, self.sentence))}
+            self.send_state("rooms")
             for path in opened.traits.values():
                 view, name = opened.target(path)
                 view.observe(self._on_room, names=name)
