@@ -64,6 +64,16 @@ class Studio:
         self.door(room).click()
         self.stands_in(room)
 
+    def enter(self, room: str) -> None:
+        """Go through a door, or choose it from the list."""
+        doors = self.root.locator(".vt-studio-list")
+        if doors.count():
+            doors.select_option(room)
+        else:
+            self.door(room).click()
+        expect(self.open.locator(INSIDE[room])).to_be_visible()
+        next_frames(self.open.locator(INSIDE[room]))
+
     def stands_in(self, room: str) -> None:
         expect(self.door(room)).to_have_attribute("aria-current", "true")
         inside = self.open.locator(INSIDE[room])

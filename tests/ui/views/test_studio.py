@@ -10,10 +10,17 @@ from playwright.sync_api import Page, expect
 import viz_transformer as vt
 from tests.support.on_screen import show, type_text
 from tests.support.spanish_models import small_language_model, small_masked_model
+from tests.support.ui_areas import LEAST, areas_of, too_little
 from tests.support.ui_jupyterlab import next_frames, open_exported
 from tests.support.ui_studio import INSIDE, NAMES, OF_A_HEAD, OPENED, SENTENCE, Studio
+from tests.support.ui_sweep import findings
 from viz_transformer.export import export_html
 from viz_transformer.translator import Translator
+
+#: Not on the stage yet.
+UNSTAGED = {"training"}
+#: A header of two rows takes as much of the view.
+ROWS = {"masks": 0.03}
 
 
 @pytest.fixture(scope="module")
@@ -219,6 +226,21 @@ def test_a_cell_of_a_mask_is_worked_through_by_hand(studio: Studio) -> None:
     studio.open.get_by_role("group", name="Query").get_by_role("button", name="la", exact=True).click()
     studio.open.get_by_role("button", name=NAMES["head"]).click()
     studio.shows("head", **{**OPENED, "word": "maestra"})
+
+
+def test_every_room_is_drawn_large_and_open_to_all(studio: Studio) -> None:
+    page = studio.root.page
+    before, wrong = page.viewport_size, {}
+    for window, (width, height, share) in LEAST.items():
+        page.set_viewport_size({"width": width, "height": height})
+        for room in NAMES.keys() - UNSTAGED:
+            studio.enter(room)
+            if found := too_little(areas_of(studio.open.locator(INSIDE[room])), share - ROWS.get(room, 0)):
+                wrong[f"{room} in {window}"] = found
+            if window == "a laptop":
+                wrong |= {f"{room}: {each['id']}": [] for each in findings(page)}
+    page.set_viewport_size(before or {"width": 1280, "height": 720})
+    assert wrong == {}
 
 
 def test_a_view_outside_a_studio_has_no_such_doors(

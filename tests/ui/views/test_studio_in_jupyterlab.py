@@ -86,9 +86,7 @@ def test_a_reopened_notebook_has_the_studio_and_its_doors(lab: LabPage) -> None:
     lab.run_all()
     studio = Studio(lab.output(0).locator(".vt-studio"))
     studio.go("head")
-    lab.wait_for_value(
-        "(view.room, len(view.doors))", ("head", len(NAMES))
-    )  # all are made when there is time
+    lab.wait_for_value("(view.room, len(view.doors))", ("head", len(NAMES)))
     lab.reopen_saved()
     lab.select_cell(0)
     for room in NAMES:

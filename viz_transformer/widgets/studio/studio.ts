@@ -20,7 +20,7 @@ interface Around extends Surroundings {
   model: Model;
   set: (change: State) => void;
   redraw: () => void;
-  focusDoor: () => void;
+  onEntered: () => void;
 }
 
 export class Studio {
@@ -177,7 +177,7 @@ export class Studio {
     this.#shown = key;
     this.#remember();
     this.#say("");
-    if (hadFocus) requestAnimationFrame(this.#around.focusDoor);
+    if (hadFocus) requestAnimationFrame(this.#around.onEntered);
     this.#idle ??= setTimeout(() => this.#findAll(), IDLE_MS);
   }
 

@@ -24,8 +24,8 @@ function StudioView({ frame }: { frame: Frame<Traits> }) {
   const place = useRef<HTMLDivElement>(null);
   const [studio, setStudio] = useState<Studio | null>(null);
   useLayoutEffect(() => {
-    const focusDoor = () => row.current?.querySelector<HTMLElement>("[aria-current], select")?.focus(QUIETLY);
-    const made = new Studio({ model, host, redraw, set: frame.set, focusDoor }, place.current!);
+    const onEntered = () => focusDoor(row.current!);
+    const made = new Studio({ model, host, redraw, set: frame.set, onEntered }, place.current!);
     setStudio(made);
     return () => made.close();
   }, [model]);
@@ -59,7 +59,10 @@ function StudioView({ frame }: { frame: Frame<Traits> }) {
   );
 }
 
-const QUIETLY = { preventScroll: true };
+/** Focus the door of the open room, or the list of them. */
+function focusDoor(row: Element): void {
+  row.querySelector<HTMLElement>("[aria-current], select")?.focus({ preventScroll: true });
+}
 
 /** Back, a door for each room, or where they have no room a list of them, and Reset. */
 function Row({ frame, studio }: { frame: Frame<Traits>; studio: Studio | null }) {
@@ -69,13 +72,19 @@ function Row({ frame, studio }: { frame: Frame<Traits>; studio: Studio | null })
   const widths = doors.map(([_, { name }]) => (theme.measure?.(name, 14 * size, false) ?? 0) + AROUND * size);
   const isRow = widths.reduce((sum, each) => sum + each, BESIDE * size) <= width;
   const hasPast = Boolean(studio?.hasPast);
+  const back = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    // A focused button that is disabled would lose the focus, and with it the keys.
+    if (!hasPast && document.activeElement === back.current) focusDoor(back.current!.parentElement!);
+  });
   return (
     <>
       <button
         type="button"
         class="vt-studio-button"
         aria-label="Back"
-        aria-disabled={!hasPast}
+        disabled={!hasPast}
+        ref={back}
         onClick={() => studio?.back()}
       >
         ◀<span class="vt-studio-word"> Back</span>
