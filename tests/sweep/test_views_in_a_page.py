@@ -50,7 +50,7 @@ VARIANTS = {
     "mask lab of a masked-word model",
 }
 #: A tour goes through the view inside them.
-HOLDERS = {"tour", "translation lab", "trace switch", *(name for name in EVERY_VIEW if "studio" in name)}
+HOLDERS = {"tour", "translation lab", *(name for name in EVERY_VIEW if "studio" in name)}
 LONG = "the wolf did not cross the park because it was too slow"
 
 
@@ -130,7 +130,7 @@ def test_a_figure_keeps_its_letters_in_a_narrow_window(page: Page, tmp_path: Pat
 
 def test_every_class_of_view_is_tried() -> None:
     made = {type(make()).__name__ for make in EVERY_VIEW.values()}
-    assert made == set(class_names()), "tests/support/ui_views.py makes one of each class of view"
+    assert made >= set(class_names()), "tests/support/ui_views.py makes one of each class of view"
 
 
 #: Pages in which one thing is wrong each, and the question that must find it.

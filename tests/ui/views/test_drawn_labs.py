@@ -17,7 +17,6 @@ from tests.support.on_screen import drag, show
 from tests.support.ui_jupyterlab import next_frames
 from tests.support.ui_views import falling
 from tests.support.ui_windows import LAPTOP, PHONE
-from viz_transformer import labs
 from viz_transformer.analysis.positions import look_alikes
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
@@ -36,8 +35,8 @@ MAKE: dict[str, Callable[[], View]] = {
     "scaling-lab": lambda: scaling_lab(SCORES),
     "position-clock": lambda: position_clock(TABLE, 3, position=7),
     "schedule-lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5, 10], [0, 1], level=("ln 35", 3.56)),
-    "initial-loss-lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
-    "model-summary-lab": labs.model_summary_lab,
+    "initial-loss-lab": lambda: vt.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
+    "model-summary-lab": vt.model_summary_lab,
     "embedding-map": vt.embedding_map,
 }
 Opened = Callable[[str], Locator]

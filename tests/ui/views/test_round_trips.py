@@ -78,7 +78,7 @@ def test_the_head_lab(show: Show) -> None:
     do(root, "root.querySelectorAll('.vt-head-button')[i % 10].click()")
     lab.wait_for_value("len(heads.factors), {each['factor'] for each in heads.factors}", (10, {0.0}))
     expect(root.locator(".vt-head-button[aria-pressed=true]")).to_have_count(10)
-    changes = "interventions=vt.labs.interventions_of(heads)"
+    changes = "interventions=vt.interventions_of(heads)"
     words = lab.value(f"list(translator.translate(heads.sentence, {changes}).tokens)")
     drawn(root)
     expect(root.locator(".vt-word:is(.vt-of-query, .vt-came)")).to_have_text([*words, "<eos>"])

@@ -136,6 +136,7 @@ class AttentionExplorer(View):
     _css = styles(__file__, "stage")
     _only_reads = True
     shares = Shares({**HEAD, **PAIR})
+    _before_about = ""
 
     data = traitlets.Dict(help="tokens and weights as the page reads them; see `pack`").tag(sync=True)
     kind = traitlets.Unicode(help="encoder, decoder or cross").tag(sync=True)
@@ -229,7 +230,7 @@ class AttentionExplorer(View):
         super().__init__(
             answer=self._reply,
             traits={
-                "about": _about(trace_view),
+                "about": self._before_about + _about(trace_view),
                 "data": pack_view(trace_view, self._version, _inside(trace_view, kind, layer, head)),
                 "kind": kind,
                 "layer": layer,
@@ -442,7 +443,7 @@ class AttentionExplorer(View):
             self._fit()
             first = (self.kind, self.layer, self.head)
             self.data = pack_view(trace_view, self._version, first)
-            self.about = _about(trace_view)
+            self.about = self._before_about + _about(trace_view)
 
     def _fit(self) -> None:
         """Bring what is chosen inside the trace."""

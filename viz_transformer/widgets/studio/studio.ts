@@ -6,7 +6,7 @@
 
 import type { Surroundings } from "../base/js/child_view.js";
 import { watchChoices } from "../base/js/choices.js";
-import { canAsk, connectKernel, type Model, NO_ANSWER } from "../base/js/kernel.js";
+import { canAsk, connectKernel, type Model } from "../base/js/kernel.js";
 import { type Problem, setEditor } from "../base/sentence.tsx";
 import { MountedRoom } from "./mounted_room.ts";
 import { CARRIED, CHOSEN, type Door, isSame, type State } from "./rooms.ts";
@@ -14,7 +14,7 @@ import type { Traits } from "./traits.ts";
 
 const MOST_PAST = 200;
 const REMEMBERED = ["room", ...CHOSEN]; // the size of the text is no choice to go back to
-const IDLE_MS = 1000; // after the first picture, until the rooms behind the other doors are made
+const IDLE_MS = 500; // without a room that is opened, until the next one is made
 
 interface Around extends Surroundings {
   model: Model;
@@ -48,6 +48,7 @@ export class Studio {
     [this.#around, this.#place] = [around, place];
     this.#kernel = connectKernel(around.model);
     for (const name of ["room", ...CARRIED]) around.model.on(`change:${name}`, this.#onState);
+    around.model.on("change:rooms", this.#makeNext);
     this.#settle();
   }
 
@@ -159,17 +160,21 @@ export class Studio {
     ];
     if (room && door) return Promise.resolve({ room, door });
     if (!this.#made.has(key)) {
-      const asked = this.#kernel.ask({ open: key }, () => this.#get("room") === key && this.#say(NO_ANSWER));
+      const asked = this.#kernel.ask({ open: key });
       this.#made.set(key, asked);
       asked.catch(() => this.#made.delete(key)); // the next time it may be there
     }
     return this.#made.get(key)!;
   }
 
-  /** Have the rooms behind all doors made, one after the other: a notebook that is saved then has them. */
-  async #findAll(): Promise<void> {
-    for (const key of Object.keys(this.#get("signs"))) await this.#find(key).catch(() => null);
-  }
+  /** Have one room more made while nobody waits for it, and so on: a notebook that is saved then has them all. */
+  #makeNext = (): void => {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => {
+      const key = Object.keys(this.#get("signs")).find((each) => !(each in (this.#get("rooms") as object)));
+      if (key && this.#around.model.get("live")) this.#around.model.send?.({ id: "", ask: { open: key } });
+    }, IDLE_MS);
+  };
 
   #open(key: string, room: MountedRoom): void {
     const hadFocus = this.#place.contains(document.activeElement);
@@ -178,7 +183,7 @@ export class Studio {
     this.#remember();
     this.#say("");
     if (hadFocus) requestAnimationFrame(this.#around.onEntered);
-    this.#idle ??= setTimeout(() => this.#findAll(), IDLE_MS);
+    this.#makeNext();
   }
 
   #mount(key: string, { room, door }: { room: string; door: Door }): MountedRoom {
@@ -240,6 +245,7 @@ export class Studio {
   close(): void {
     clearTimeout(this.#idle);
     for (const name of ["room", ...CARRIED]) this.#around.model.off(`change:${name}`, this.#onState);
+    this.#around.model.off("change:rooms", this.#makeNext);
     for (const room of this.#rooms.values()) room.close();
     this.#kernel.close();
     this.#choices.close();

@@ -1,0 +1,54 @@
+// The chips of a trace switch, one for each of several traces; the page shows the small ones without Python.
+
+import { useEffect, useState } from "preact/hooks";
+import { addChoices } from "../base/js/choices.js";
+import { uniqueId } from "../base/js/controls.js";
+import { NEEDS_KERNEL, type Model } from "../base/js/kernel.js";
+import { Tabs } from "../base/tabs.tsx";
+
+/** What the page reads of the trace of a label, or of the difference of two; null where that is not here. */
+function dataOf(model: Model, label: string) {
+  const traces = (model.get("differences")[label] ?? [label]).map(
+    (each: string) => model.get("traces")[each],
+  );
+  return traces.every(Boolean) ? { version: uniqueId(), label, traces } : null;
+}
+
+export function Traces({ model }: { model: Model }) {
+  const [shown, setShown] = useState<string>(model.get("shown"));
+  const [problem, setProblem] = useState("");
+  const [choices] = useState(() => addChoices(model));
+  useEffect(() => {
+    const follow = () => {
+      const label = model.get("shown");
+      const data = model.get("data").label === label ? null : dataOf(model, label);
+      setShown(label);
+      if (data) choices.set({ data });
+    };
+    model.on("change:shown", follow);
+    return () => {
+      model.off("change:shown", follow);
+      choices.close();
+    };
+  }, [model, choices]);
+  const choose = (label: string) => {
+    const isKnown = model.send || dataOf(model, label);
+    setProblem(isKnown ? "" : NEEDS_KERNEL);
+    if (isKnown) choices.set({ shown: label });
+  };
+  return (
+    <>
+      <Tabs
+        label="Trace"
+        options={(model.get("labels") as string[]).map((label) => [label, label] as const)}
+        value={shown}
+        onChoose={choose}
+      />
+      {problem && (
+        <p class="vt-problem" role="alert">
+          {problem}
+        </p>
+      )}
+    </>
+  );
+}
