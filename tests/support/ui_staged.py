@@ -9,7 +9,7 @@ from typing import Any
 import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
-from tests.support.ui_views import EVERY_VIEW, SENTENCE, TOUR, falling
+from tests.support.ui_views import EVERY_VIEW, SENTENCE, TOUR, answered, falling
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import load_translator
@@ -72,19 +72,15 @@ STAGED: dict[str, Callable[[], View]] = {
 }
 
 
-def _answered(name: str, guess: Any) -> View:
-    view = EVERY_VIEW[f"prediction of a {name}"]()
-    view.guess = guess
-    return view
-
-
 #: Predictions and exercises, which are cards in a text, asked and answered.
 CARDS: dict[str, Callable[[], View]] = {
     **{name: make for name, make in EVERY_VIEW.items() if name.startswith(("prediction", "exercise"))},
-    "number, answered": lambda: _answered("number", 16),
-    "choice, answered": lambda: _answered("choice", "el"),
-    "row, answered": lambda: _answered("row", [0.5, 0.5]),
-    "key, answered": lambda: _answered("key", 1),
+    **{
+        f"{kind}, answered": lambda kind=kind, guess=guess: answered(
+            EVERY_VIEW[f"prediction of a {kind}"](), guess
+        )
+        for kind, guess in (("number", 16), ("choice", "el"), ("key", 1))
+    },
 }
 #: Pictures of a sentence whose words take two rows in the header.
 LONG_STAGED: dict[str, Callable[[], View]] = {

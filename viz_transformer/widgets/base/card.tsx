@@ -63,25 +63,18 @@ export function Problem({ children }: { children: ComponentChildren }) {
 }
 
 interface VerdictProps {
-  /** Undefined where it is neither. */
-  isRight?: boolean;
-  /** The verdict in a word, after ✓ or ✗. */
-  word: string;
+  /** A word or two, after ✓ or ✗ unless it is neither. */
+  verdict: string;
   message: string;
   children?: ComponentChildren;
 }
 
 /** What is said of an answer. */
-export function Verdict({ isRight, word, message, children }: VerdictProps) {
-  const mark = isRight === undefined ? "" : isRight ? "✓ " : "✗ ";
+export function Verdict({ verdict, message, children }: VerdictProps) {
   return (
-    <div class={`vt-verdict ${isRight === undefined ? "" : isRight ? "vt-right" : "vt-wrong"}`}>
+    <div class="vt-verdict" data-mark={verdict[0]}>
       <p>
-        <b>
-          {mark}
-          {word}
-        </b>
-        {message && ` ${message}`}
+        <b>{verdict}</b> {message}
       </p>
       {children}
     </div>

@@ -44,11 +44,15 @@ export function Chart({ title, label = title, frame, x, y, least, legend, childr
         )}
       </div>
       {x.label && (
-        <div class="vt-axis-label" aria-hidden="true" style={{ paddingLeft: `${plot?.left ?? 0}px` }}>
+        <div
+          class="vt-axis-label vt-caption"
+          aria-hidden="true"
+          style={{ paddingLeft: `${plot?.left ?? 0}px` }}
+        >
           {x.label}
         </div>
       )}
-      {legend && <div class="vt-legend">{legend}</div>}
+      {legend && <div class="vt-legend vt-beside vt-small">{legend}</div>}
     </figure>
   );
 }
@@ -91,7 +95,7 @@ function Axes({ plot, x, y, size }: AxesProps) {
 /** What a mark of a chart means: a sample of it beside its name. */
 export function Key({ kind, children }: { kind: string; children: ComponentChildren }) {
   return (
-    <span class="vt-chart-key">
+    <span class="vt-beside">
       <svg width={24} height={12} aria-hidden="true">
         <path class={kind} d="M0 6H24" stroke-width={kind.includes("vt-line-mark") ? undefined : 12} />
       </svg>

@@ -54,19 +54,19 @@ export function Stage(props: StageProps) {
       data-inspector={isNarrow ? "sheet" : "side"}
       data-heads={props.headsBeside ? "beside" : "strip"}
     >
-      <header class="vt-header">
-        <div class="vt-chips">{props.header}</div>
+      <header class="vt-header vt-beside">
+        <div class="vt-chips vt-beside">{props.header}</div>
         <Menu {...props} present={() => present(zones.current)} />
       </header>
       {props.heads && <nav class="vt-heads">{props.heads}</nav>}
       <div class="vt-stage">
-        <div class="vt-told">
-          {props.trail && <div class="vt-trail">{props.trail}</div>}
+        <div class="vt-told vt-beside">
+          {props.trail && <div class="vt-trail vt-beside">{props.trail}</div>}
           <p class="vt-headline" aria-live="polite" ref={headline}>
             {props.headline}
           </p>
           {props.line && <p class="vt-line">{props.line}</p>}
-          {props.controls && <div class="vt-controls">{props.controls}</div>}
+          {props.controls && <div class="vt-controls vt-beside">{props.controls}</div>}
         </div>
         <div class="vt-picture">{props.children}</div>
       </div>
@@ -83,7 +83,7 @@ export function Stage(props: StageProps) {
           <div class="vt-sheet">{props.inspector}</div>
         </aside>
       )}
-      {props.timeline && <footer class="vt-timeline">{props.timeline}</footer>}
+      {props.timeline && <footer class="vt-timeline vt-beside">{props.timeline}</footer>}
     </div>
   );
 }
@@ -105,7 +105,7 @@ function Menu({ about, options, textSize, setTextSize, present }: StageProps & {
   const larger = nextTextSize(textSize, 1);
   const next = larger > textSize ? larger : 1; // from the largest back to the usual
   return (
-    <div class="vt-menu">
+    <div class="vt-menu vt-beside">
       <button
         type="button"
         aria-label="What am I looking at?"

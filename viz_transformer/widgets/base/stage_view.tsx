@@ -7,6 +7,7 @@ import type { Theme } from "./js/colour.js";
 import type { Model } from "./js/kernel.js";
 import { createView, heightInSight } from "./js/view.js";
 
+const MEASURED = 16; // pixels that texts are measured at
 const LEAST_HEIGHT = 480; // pixels: less is scrolled
 const MOST_HEIGHT = 1100; // on a screen held upright nobody looks at both ends at once
 
@@ -26,6 +27,8 @@ export interface Frame<Traits> {
   height: number;
   /** Pixels of the unit that text and spaces are multiples of; stage.css has the same. */
   unit: number;
+  /** How wide a text of the usual size is, in units. */
+  measure: (text: string, isBold?: boolean) => number;
   about: string;
   /** For `useKernel`, and for what has a model of its own. */
   model: Model;
@@ -38,7 +41,12 @@ interface Definition<Traits> {
   name: string;
   label: string | ((traits: Readonly<Traits>) => string);
   traits: readonly (keyof Traits & string)[];
+  /** A component of the frame: it may use hooks. */
   draw: (frame: Frame<Traits>) => ComponentChild;
+}
+
+function Drawn<Traits>({ draw, frame }: Pick<Definition<Traits>, "draw"> & { frame: Frame<Traits> }) {
+  return <>{draw(frame)}</>;
 }
 
 /** What every stage takes of the frame that it is drawn in. */
@@ -72,11 +80,12 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
           width,
           height,
           unit: Math.min(26, Math.max(16, width / 80)) * (model.get("text_size") ?? 1),
+          measure: (text, isBold = false) => (theme.measure?.(text, MEASURED, isBold) ?? 0) / MEASURED,
           about: model.get("about") ?? "",
           model,
           host,
         };
-        renderTree(draw(frame), view.root);
+        renderTree(<Drawn draw={draw} frame={frame} />, view.root);
       },
     });
     return () => {

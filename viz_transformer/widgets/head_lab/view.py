@@ -106,6 +106,8 @@ class HeadLab(View):
             UserError: if it cannot be answered: an unknown word, a head that is not there.
         """
         reply = super().answer(request)
+        if request.get("changes") == []:
+            self._known = (request["sentence"], reply["trace"])  # the page is about to choose this sentence
         if "each" not in request:
             return _words_payload(reply) | {"kinds": _payload(reply["trace"])}
         each = {"each": [_each_payload(*each) for each in reply["each"].items()]}

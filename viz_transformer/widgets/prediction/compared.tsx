@@ -57,7 +57,11 @@ export function Compared({ asked }: { asked: Asked }) {
             )}
             {truth !== undefined && <b class="vt-lane-number">{told(truth)}</b>}
             {guess !== undefined && <span class="vt-lane-said vt-of-query">you: {told(guess)}</span>}
-            {mark && <b class={`vt-lane-said ${mark[0] === "✓" ? "vt-right" : "vt-wrong"}`}>{mark}</b>}
+            {mark && (
+              <b class="vt-lane-said" data-mark={mark[0]}>
+                {mark}
+              </b>
+            )}
           </li>
         ))}
       </ul>

@@ -70,9 +70,9 @@ export function verdictOf({ kind, guess, truth, options, unit }: Asked): Verdict
 }
 
 /** A score in a word; what lies in the middle is neither right nor wrong. */
-export function wordOf(score: number): { isRight?: boolean; word: string } {
-  if (score >= 0.9) return { isRight: true, word: score > 0.99 ? "Right." : "Very near." };
-  return score < 0.5 ? { isRight: false, word: "Not so." } : { word: "Near." };
+export function wordOf(score: number): string {
+  if (score >= 0.9) return score > 0.99 ? "✓ Right." : "✓ Very near.";
+  return score < 0.5 ? "✗ Not so." : "Near.";
 }
 
 /** What was typed, drawn or clicked as a guess, or why it is none. */

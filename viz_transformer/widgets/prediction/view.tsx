@@ -55,7 +55,7 @@ function Judged({ frame }: { frame: Frame<Traits> }) {
   const { score, told } = verdictOf(frame.traits);
   const inPage = !frame.model.send; // an exported page has nobody to send to
   return (
-    <Verdict {...wordOf(score)} message={told}>
+    <Verdict verdict={wordOf(score)} message={told}>
       {paragraphsOf(frame.traits.afterwards, inPage).map((pieces, at) => (
         <p key={at}>
           {pieces.map(({ kind, text, href }) => {

@@ -20,9 +20,6 @@ const FOOT = 3.1; // the axis below the table, its knob and numbers, in units
 const HEAD = 1.7; // names above a picture
 const EDGE = 24; // pixels at the right, for the knob of the pair
 
-/** The stage's unit in a view of some pixels. */
-export const unitOf = (width: number, textSize: number) => Math.min(26, Math.max(16, width / 80)) * textSize;
-
 /** Lay out the picture; `isWhole` leaves nothing above the table, and `gutter` pixels beside it. */
 export function layOut(
   { width, height }: { width: number; height: number },
