@@ -6,8 +6,10 @@ import { type ComponentChild, render as renderTree } from "preact";
 import type { Theme } from "./js/colour.js";
 import type { Model } from "./js/kernel.js";
 import { createView, heightInSight } from "./js/view.js";
+import { isPresented } from "./present.ts";
 
 const LEAST_HEIGHT = 480; // pixels: less is scrolled
+const LARGER = 1.25; // times, when presented; stage.css has the same
 const MOST_HEIGHT = 1100; // on a screen held upright nobody looks at both ends at once
 
 /** What a component is drawn from. */
@@ -29,6 +31,8 @@ export interface Frame<Traits> {
   about: string;
   /** For `useKernel`, and for what has a model of its own. */
   model: Model;
+  /** What marimo draws other widgets by. */
+  host: unknown;
 }
 
 interface Definition<Traits> {
@@ -50,7 +54,7 @@ export const stageOf = <Traits extends { text_size: number }>(frame: Frame<Trait
 
 /** What anywidget and exported pages take as a view's module. */
 export function stageView<Traits extends object>({ name, label, traits, draw }: Definition<Traits>) {
-  function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+  function render({ model, el, host }: { model: Model; el: HTMLElement; host?: unknown }): () => void {
     const view = createView({
       model,
       el,
@@ -59,7 +63,10 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
       traits: [...traits],
       staged: true,
       draw({ theme, width }) {
-        const height = Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, heightInSight(view.root)));
+        const presented = isPresented(view.root);
+        const most = presented ? Number.POSITIVE_INFINITY : MOST_HEIGHT;
+        const height = Math.min(most, Math.max(LEAST_HEIGHT, heightInSight(view.root)));
+        const larger = (presented ? LARGER : 1) * (model.get("text_size") ?? 1);
         const now = () => Object.fromEntries(traits.map((trait) => [trait, model.get(trait)])) as Traits;
         const frame: Frame<Traits> = {
           traits: now(),
@@ -69,9 +76,10 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
           theme,
           width,
           height,
-          unit: Math.min(26, Math.max(16, width / 80)) * (model.get("text_size") ?? 1),
+          unit: Math.min(26, Math.max(16, width / 80)) * larger,
           about: model.get("about") ?? "",
           model,
+          host,
         };
         renderTree(draw(frame), view.root);
       },

@@ -42,6 +42,9 @@ export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: 
     setPlaying(false);
     const wanted = Math.min(last, Math.max(0, step));
     if (wanted === newest.current.now) return;
+    // A button that goes off would drop the keyboard.
+    const isAtEnd = wanted === 0 || wanted === last;
+    if (isAtEnd && document.activeElement?.closest(".vt-play")) track.current?.focus({ preventScroll: true });
     newest.current.now = wanted;
     onStep(wanted);
   };

@@ -134,7 +134,7 @@ const BARS = 121; // pixels of JupyterLab's own bars, and the most that other no
  * @param {HTMLElement} root
  */
 export function heightInSight(root) {
-  const outer = outermost(root, ":not(.vt-prediction)");
+  const outer = root.closest(".vt-presenting") ?? outermost(root, ":not(.vt-prediction)");
   return (globalThis.innerHeight - (outer ? roomAround(root, outer) : BARS)) / zoomOf(root);
 }
 
@@ -146,7 +146,10 @@ function outermost(root, which = "") {
 
 function roomAround(root, outer) {
   const [view, whole] = [root.getBoundingClientRect(), outer.getBoundingClientRect()];
-  return outer.matches(".vt-presenting") ? view.top - whole.top : BARS + whole.height - view.height;
+  if (!outer.matches(".vt-presenting")) return BARS + whole.height - view.height;
+  if (outer === root) return 0;
+  const [first, last] = [outer.firstElementChild, outer.lastElementChild]; // it is as high as the screen itself
+  return last.getBoundingClientRect().bottom - first.getBoundingClientRect().top - view.height;
 }
 
 /** The colours and fonts of the page, and a function that measures text in them. */
