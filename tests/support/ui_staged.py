@@ -9,13 +9,14 @@ from typing import Any
 import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
-from tests.support.ui_views import SENTENCE, TOUR, falling
+from tests.support.ui_views import SENTENCE, TOUR, falling, sharpened
 from viz_transformer import labs
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.figure_lab import figure_lab
 from viz_transformer.widgets.position_clock import position_clock
 from viz_transformer.widgets.scaling_lab import scaling_lab
 from viz_transformer.widgets.schedule_lab import schedule_lab
@@ -68,6 +69,7 @@ STAGED: dict[str, Callable[[], View]] = {
     "block lab": lambda: labs.block_lab(load_translator(), SENTENCE, changed=2),
     "embedding map": vt.embedding_map,
     "model summary lab": labs.model_summary_lab,
+    "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
     "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import viz_transformer as vt
 from tests.support import ui_sweep
 from tests.support.ui_jupyterlab import TIMEOUT_S, guard, next_frames
 from tests.support.ui_rooms import wait_until_whole
-from tests.support.ui_sweep import OpenedView, findings, wrong_with
+from tests.support.ui_sweep import WINDOW, OpenedView, findings, wrong_with
 from tests.support.ui_views import EVERY_VIEW, class_names
 from tests.support.ui_windows import ELSEWHERE_ASKED, SMALL
 from viz_transformer.export import export_html
@@ -122,12 +123,23 @@ def test_long_sentences_fit_a_phone_and_paper(page: Page, tmp_path: Path) -> Non
     assert wrong == {}
 
 
-def test_a_figure_keeps_its_letters_in_a_narrow_window(page: Page, tmp_path: Path) -> None:
+def test_a_figure_is_whole_in_a_narrow_window_and_larger_with_larger_text(page: Page, tmp_path: Path) -> None:
     view = opened(page, tmp_path, EVERY_VIEW["figure lab"](), "figure lab")
     page.set_viewport_size({"width": 320, "height": 640})
-    expect(view.root.get_by_role("img")).to_have_css("min-width", "480px")
-    next_frames(view.root)
+    figure, hint = view.root.get_by_role("img"), view.root.locator(".vt-hint")
+    expect(hint).to_be_visible()
+    expect(figure).to_be_in_viewport(ratio=1)
+    small = figure.bounding_box()["width"]
+    view.root.get_by_role("button", name="Text size").click()
+    expect(hint).to_be_hidden()
+    assert figure.bounding_box()["width"] > 2 * small
     assert page.evaluate("document.documentElement.scrollWidth") == 320
+    page.set_viewport_size(WINDOW)
+    next_frames(view.root)
+    before = view.root.bounding_box()
+    view.root.get_by_role("slider").press("End")
+    expect(figure).to_have_attribute("alt", re.compile("cat 0.881"))
+    assert view.root.bounding_box() == before, "the page would jump"
 
 
 def test_every_class_of_view_is_tried() -> None:

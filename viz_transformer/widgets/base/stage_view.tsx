@@ -7,6 +7,7 @@ import type { Theme } from "./js/colour.js";
 import type { Model } from "./js/kernel.js";
 import { createView, heightInSight } from "./js/view.js";
 import { isPresented } from "./present.ts";
+import type { Change } from "./prose_links.ts";
 
 const LEAST_HEIGHT = 480; // pixels: less is scrolled
 const LARGER = 1.25; // times, when presented; stage.css has the same
@@ -40,6 +41,8 @@ interface Definition<Traits> {
   name: string;
   label: string;
   traits: readonly (keyof Traits & string)[];
+  /** What a change by a word in the prose means besides. */
+  whole?: (change: Change) => Change;
   draw: (frame: Frame<Traits>) => ComponentChild;
 }
 
@@ -53,7 +56,7 @@ export const stageOf = <Traits extends { text_size: number }>(frame: Frame<Trait
 });
 
 /** What anywidget and exported pages take as a view's module. */
-export function stageView<Traits extends object>({ name, label, traits, draw }: Definition<Traits>) {
+export function stageView<Traits extends object>({ name, label, traits, whole, draw }: Definition<Traits>) {
   function render({ model, el, host }: { model: Model; el: HTMLElement; host?: unknown }): () => void {
     const view = createView({
       model,
@@ -62,6 +65,7 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
       label,
       traits: [...traits],
       staged: true,
+      whole,
       draw({ theme, width }) {
         const presented = isPresented(view.root);
         const most = presented ? Number.POSITIVE_INFINITY : MOST_HEIGHT;

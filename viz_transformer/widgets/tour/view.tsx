@@ -80,7 +80,6 @@ function useInner(frame: Frame<Traits>) {
   const [problem, setProblem] = useState("");
   const inner = useRef<Inner | null>(null);
   const place = useRef<HTMLDivElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is opened once
   useEffect(() => {
     const shown = new Inner(frame, place.current!, setProblem);
     inner.current = shown;

@@ -36,10 +36,12 @@ const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
  * @param {string} options.label
  * @param {string[]} options.traits
  * @param {(frame: {theme: import("./colour.js").Theme, width: number, size: number}) => void} options.draw
+ * @param {(change: Record<string, unknown>) => Record<string, unknown>} [options.whole] what a change by a word in the
+ *   prose means besides
  * @param {boolean} [options.staged] whether it stands on the stage, which has its own style and help
  * @returns {View}
  */
-export function createView({ model, el, name, label, traits, draw, staged = false }) {
+export function createView({ model, el, name, label, traits, draw, staged = false, whole }) {
   const kind = staged ? "vt-root vt-staged" : "vt-root vt";
   const root = element(el, "div", `${kind} vt-${name}`, { role: "group", "aria-label": label });
   const stops = [forwardCellKeys(root)];
@@ -89,7 +91,7 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
     choices.set(change);
   }
 
-  const prose = followProse(root, { model, set }, traits);
+  const prose = followProse(root, { model, set, whole }, traits);
   stops.push(prose.close);
 
   for (const trait of traits) {
