@@ -39,8 +39,6 @@ MORE_COLOURS = (
     ui_sweep.in_forced_colours,
     ui_sweep.went_wrong,
 )
-#: Its table is shrunk for paper as if it stood at the left edge of its box, and loses 13 pixels of 438.
-CUT_OFF_ON_PAPER = {"block lab"}
 #: What differs from another of these views by its model or its step only is asked before each landing.
 VARIANTS = {
     "architecture at work",
@@ -78,8 +76,7 @@ def opened(page: Page, folder: Path, view: View, title: str) -> OpenedView:
 )
 def test_a_view_in_its_page(page: Page, tmp_path: Path, name: str) -> None:
     view = opened(page, tmp_path, EVERY_VIEW[name](), name)
-    asked = [each for each in QUESTIONS if each is not ui_sweep.on_paper or name not in CUT_OFF_ON_PAPER]
-    wrong = wrong_with(view, asked)
+    wrong = wrong_with(view, QUESTIONS)
     assert wrong == {}, f"{name}: {json.dumps(wrong, indent=1)}"
 
 

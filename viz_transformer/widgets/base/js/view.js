@@ -11,6 +11,8 @@ import { addFrames } from "./frames.js";
 import { fitPaper } from "./paper.js";
 
 const FONT = 14; // pixels of the text at a `text_size` of 1
+/** An event of a view's root: it has been laid out for paper. */
+export const ON_PAPER = "vt-paper";
 const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
 
 /**
@@ -54,7 +56,7 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
     const size = model.get("text_size") ?? 1;
     root.style.fontSize = `${FONT * size}px`;
     draw({ theme, width, size });
-    if (onPaper) fitPaper(root, true);
+    if (onPaper) fillPaper(root, () => draw({ theme, width, size }));
     if (!drawn) {
       prose.mark();
       stops.push(showNewCell(root));
@@ -69,13 +71,12 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
     theme = null;
   }
 
-  /** Paper is narrower than most screens, and nothing can be scrolled on it. */
+  /** Paper is narrower than most screens, light, and nothing can be scrolled on it. */
   function onPrint(printing) {
     onPaper = printing;
+    forget();
     if (!printing) fitPaper(root, false);
-    root.style.width = printing ? `${Math.min(PAPER, root.offsetWidth)}px` : "";
-    const { paddingLeft, paddingRight } = getComputedStyle(root);
-    width = root.clientWidth && root.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+    width = widthFor(root, printing);
   }
 
   const { request: redraw, close: stopFrames } = addFrames(root, drawFrame, { onEmptied: forget, onPrint });
@@ -125,6 +126,21 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
   }
 
   return { root, redraw, set, listen, close };
+}
+
+/** Give a view the width of paper, or its own again; returns the pixels inside it. */
+function widthFor(root, printing) {
+  root.toggleAttribute("data-paper", printing);
+  root.style.width = printing ? `${Math.min(PAPER, root.offsetWidth)}px` : "";
+  const { paddingLeft, paddingRight } = getComputedStyle(root);
+  return root.clientWidth && root.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+}
+
+/** Draw again what has been laid out for paper, once its pictures know their rooms: no observer reports in time. */
+function fillPaper(root, draw) {
+  root.dispatchEvent(new Event(ON_PAPER));
+  draw();
+  fitPaper(root, true);
 }
 
 const BARS = 121; // pixels of JupyterLab's own bars, and the most that other notebooks have
