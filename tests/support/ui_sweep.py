@@ -44,7 +44,8 @@ _CUT_OFF = """(root) => [...root.querySelectorAll("*")]
         && node.scrollWidth > node.clientWidth + 1)
     .map((node) => node.outerHTML.slice(0, 80))"""
 #: What is dark on paper, or can be pressed elsewhere.
-_NOT_FOR_PAPER = """(root) => [root, ...root.querySelectorAll(".vt-staged, .vt-menu, .vt-play, .vt-sheet-handle")]
+_NOT_FOR_PAPER = """(root) =>
+    [root, ...root.querySelectorAll(".vt-staged, .vt-menu, .vt-play, .vt-sheet-handle")]
     .filter((node) => node.matches(".vt-staged") ? node.dataset.theme !== "light"
         : node !== root && node.checkVisibility())
     .map((node) => `${node.className} on paper`)"""
@@ -178,7 +179,7 @@ def in_forced_colours(view: OpenedView) -> Any:
 
 
 def on_paper(view: OpenedView) -> Any:
-    """Print a dark page: it is light, whole and without buttons, and on the screen nothing is smaller afterwards."""
+    """Print a dark page: it is light, whole, without buttons; afterwards nothing on the screen is smaller."""
     view.page.set_viewport_size({"width": 690, "height": 900})
     view.look("dark")
     next_frames(view.root)
