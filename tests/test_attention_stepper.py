@@ -14,8 +14,8 @@ import viz_transformer as vt
 from tests.support.attention_steps import barred_steps, random_steps
 from tests.support.javascript import answers_in_node
 from tests.support.refusals import assert_refused
+from viz_transformer import attention_steps, thinking_machines
 from viz_transformer.config import ModelConfig
-from viz_transformer.labs import attention_steps, thinking_machines
 from viz_transformer.model import DecoderOnly, TracedTransformer
 from viz_transformer.model.attention_hooks import watched
 from viz_transformer.trace import AttentionSteps, compute_head

@@ -12,11 +12,11 @@ from tests.support.engine_answers import assert_both_sides_agree
 from tests.support.refusals import assert_refused
 from viz_transformer.config import ModelConfig
 from viz_transformer.experiments.depth import deep_model, gradients_by_depth
-from viz_transformer.labs.block_lab import block_lab, block_spread
 from viz_transformer.plots.gradients import HIGHEST, LOWEST, plot_gradients
 from viz_transformer.plots.perturbation import UNMOVED, plot_spread
 from viz_transformer.training import make_model
 from viz_transformer.translator import Translator, load_translator
+from viz_transformer.widgets.block_lab.live import block_lab, block_spread
 
 SENTENCE = "the black cat sleeps"
 

@@ -20,7 +20,7 @@ from viz_transformer.exercises.course import GRADING, LESSONS
 EXERCISES = [one for lesson in LESSONS for one in exercises_of(lesson)]
 #: Run after a cell that asks for a prediction: whatever is guessed, the answer is then shown.
 GUESS = """
-from viz_transformer.labs import predictions as kinds
+from viz_transformer.widgets.prediction import live as kinds
 
 asked = Out[max(Out)]  # a lesson may use the name _ for its own
 if isinstance(asked, kinds.NumberPrediction):

@@ -140,7 +140,10 @@ def heads_switched_off(models: Models) -> Asked:
         off = [{**place, "factor": 0.0} for place in places(model)]
         changes = [[], *([each] for each in off), off]
         assert lab.questions()[0] == {"sentence": lab.sentence, "each": 0.0}
-        yield lab, [lab.questions()[0], *({"sentence": lab.sentence, "changes": each} for each in changes)]
+        ranking = lab.questions()[0]
+        firsts = [place for place in places(model) if place["head"] == 0]
+        layers = [{**ranking, "kind": each["kind"], "layer": each["layer"]} for each in firsts]
+        yield lab, [ranking, *layers, *({"sentence": lab.sentence, "changes": each} for each in changes)]
 
 
 def heads_with_any_factors(models: Models) -> Asked:

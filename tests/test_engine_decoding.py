@@ -27,11 +27,11 @@ from viz_transformer.corpus import english_spanish
 from viz_transformer.corpus.batches import as_text
 from viz_transformer.decoding import beam_search, greedy
 from viz_transformer.errors import UserError
-from viz_transformer.labs.page_engine import plain_interventions
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import DecodeTrace, ForwardTrace
 from viz_transformer.translator import Translator
+from viz_transformer.widgets.base.live import plain_interventions
 
 #: What weights may differ by under interventions: without √d_head, or with sharpened scores, sums are
 #: several times as large, and so is what their rounding changes.
@@ -92,7 +92,7 @@ def test_held_out_sentences_are_translated_alike(models, n_texts: int) -> None:
     sources = [translator.vocabulary.source_ids(text) for text in texts]
     searched = beam_search(translator.model, sources, translator.vocabulary, beam_width=4)
     written = greedy(translator.model, sources, translator.vocabulary)
-    calls = [(call, text) for call in ("hypotheses", "greedy") for text in texts]
+    calls = [("hypotheses", text, {"beamWidth": width}) for width in (4, 1) for text in texts]
     found = answers_of_page(DATA / "en-es", calls)
     for hypotheses, expected in zip(found[:n_texts], searched, strict=True):
         if is_close_call(expected):  # the best is the same even so
@@ -100,7 +100,7 @@ def test_held_out_sentences_are_translated_alike(models, n_texts: int) -> None:
             assert abs(hypotheses[0]["score"] - expected.hypotheses[0].score) < 1e-4
         else:
             assert_same_hypotheses(hypotheses, expected)
-    assert found[n_texts:] == written
+    assert [hypotheses[0]["ids"] for hypotheses in found[n_texts:]] == written
 
 
 def test_searches_of_any_width_and_penalty_under_interventions(models) -> None:

@@ -27,11 +27,11 @@ from tests.support.engine_cases import (
 from tests.support.small_models import traced
 from viz_transformer.corpus import english_spanish
 from viz_transformer.errors import UserError
-from viz_transformer.labs.page_engine import plain_interventions
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.model.attention import attend
 from viz_transformer.model.attention_hooks import watched
 from viz_transformer.model.interventions import UNCHANGED
+from viz_transformer.widgets.base.live import plain_interventions
 
 N_SENTENCES = 200  # of each bundled model
 KINDS = ("encoder", "decoder", "cross")

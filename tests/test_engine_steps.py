@@ -17,8 +17,8 @@ from tests.support.engine_cases import lengths_of, random_ids, random_interventi
 from tests.support.small_models import traced
 from viz_transformer.config import ModelConfig
 from viz_transformer.decoding.steps import CachedSteps
-from viz_transformer.labs.page_engine import plain_interventions
 from viz_transformer.model import HeadChange, Interventions
+from viz_transformer.widgets.base.live import plain_interventions
 
 
 @pytest.fixture(scope="module")

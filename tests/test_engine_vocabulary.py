@@ -58,7 +58,7 @@ def answer_of_python(vocabulary: Vocabulary, side: Side, text: str) -> dict[str,
 def check(vocabularies: list[Vocabulary], cases: list[tuple[int, Side, str]]) -> None:
     """Hold JavaScript to Python's answers."""
     read = [json.loads(each.to_json()) for each in vocabularies]
-    imports = {"makeVocabulary": "engine/vocabulary.js", "UserError": "engine/errors.js"}
+    imports = {"makeVocabulary": "engine/vocabulary.ts", "UserError": "engine/errors.ts"}
     answers = answers_in_node(imports, ANSWER, {"vocabularies": read, "cases": cases})
     for (number, side, text), answer in zip(cases, answers, strict=True):
         assert answer == answer_of_python(vocabularies[number], side, text), (text, side)
@@ -153,7 +153,7 @@ def test_any_words_make_a_vocabulary() -> None:
     ]
     check(vocabularies, cases)
     tokens = answers_in_node(
-        {"makeVocabulary": "engine/vocabulary.js"},
+        {"makeVocabulary": "engine/vocabulary.ts"},
         "(read) => read.map(makeVocabulary).map((v) => [v.tokens, v.words('source'), v.words('target')])",
         [json.loads(each.to_json()) for each in vocabularies],
     )
@@ -164,7 +164,7 @@ def test_the_ratio_is_that_of_difflib() -> None:
     words = st.text("aabcé🐈", max_size=9)
     pairs = examples(st.tuples(words, words), 400)
     ratios = answers_in_node(
-        {"ratio": "engine/similarity.js"}, "(pairs) => pairs.map(([one, other]) => ratio(one, other))", pairs
+        {"ratio": "engine/similarity.ts"}, "(pairs) => pairs.map(([one, other]) => ratio(one, other))", pairs
     )
     assert ratios == [difflib.SequenceMatcher(None, *pair).ratio() for pair in pairs]
 
@@ -175,12 +175,12 @@ def test_text_is_split_folded_found_and_joined_as_in_python() -> None:
     typed = [fold(each[0]).upper() for each in words]
     answers = answers_in_node(
         {
-            "splitText": "engine/spelling.js",
-            "splitSentences": "engine/spelling.js",
-            "fold": "engine/spelling.js",
-            "makeSpellings": "engine/spelling.js",
-            "joinTokens": "engine/marks.js",
-            "repr": "engine/repr.js",
+            "splitText": "engine/spelling.ts",
+            "splitSentences": "engine/spelling.ts",
+            "fold": "engine/spelling.ts",
+            "makeSpellings": "engine/spelling.ts",
+            "joinTokens": "engine/marks.ts",
+            "repr": "engine/repr.ts",
         },
         """({ texts, words, typed }) => [
           texts.map(splitText), texts.map(splitSentences), texts.map(fold), texts.map(repr),
@@ -201,14 +201,14 @@ def test_text_is_split_folded_found_and_joined_as_in_python() -> None:
 
 def test_values_are_shown_as_python_shows_them() -> None:
     values = [None, True, False, 3, -2, 0.5, 1e-7, 1.5e-10, 1e22, "a'b", 'a"b', "'\"'", [1, "x", [None]]]
-    assert answers_in_node({"repr": "engine/repr.js"}, "(values) => values.map(repr)", values) == [
+    assert answers_in_node({"repr": "engine/repr.ts"}, "(values) => values.map(repr)", values) == [
         repr(value) for value in values
     ]
 
 
 def test_pieces_of_words_need_python() -> None:
     said = answers_in_node(
-        {"makeVocabulary": "engine/vocabulary.js"},
+        {"makeVocabulary": "engine/vocabulary.ts"},
         """(read) => read.map((each) => {
           try { makeVocabulary(each); } catch (error) { return [error.name, error.message]; }
         })""",
@@ -221,7 +221,7 @@ def test_pieces_of_words_need_python() -> None:
 def test_random_numbers_are_those_of_python() -> None:
     seeds = [*range(20), 2**31, 2**32 - 1, 2**32, 2**40 + 7, 2**53 - 1]
     drawn = answers_in_node(
-        {"makeRandom": "engine/random.js"},
+        {"makeRandom": "engine/random.ts"},
         "(seeds) => seeds.map((seed) => Array.from({ length: 1300 }, makeRandom(seed)))",
         seeds,
     )

@@ -21,16 +21,11 @@ from viz_transformer.widgets.explorer import explore
 
 EVERY = [each for lesson in LESSONS for each in exercises_of(lesson)]
 IN_PAGE = [each for each in EVERY if isinstance(each.wanted, Number | Array | Choice)]
-SCRIPTS = {
-    "readAnswer": "widgets/exercise_form/reading.js",
-    "check": "widgets/exercise_form/checking.js",
-}
+SCRIPTS = {"check": "widgets/exercise_form/checking.ts"}
 #: What the forms make of answers: verdict and message, or why one is not checked.
 ANSWER = """(forms) => forms.map(({ asked, answers }) => answers.map((answer) => {
-  const { found, problem } = readAnswer(asked, answer);
-  if (problem) return problem;
-  const { passed, message } = check(asked, found);
-  return `${passed ? "Right." : "Not yet."} ${message}`.trim();
+  const { passed, message } = check(asked, answer);
+  return passed === undefined ? message : `${passed ? "Right." : "Not yet."} ${message}`.trim();
 }))"""
 
 

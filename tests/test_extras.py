@@ -56,7 +56,7 @@ NEEDS = {
     "vt.load_masked_model()": "torch",
     "vt.Interventions()": "torch",
     "vt.head_lab": "torch",
-    "vt.labs.compare_scorings(4)": "torch",
+    "vt.compare_scorings(4)": "torch",
     "vt.exercises.check('2.1', 1)": "torch",
     "vt.attribution": "torch",
     "from viz_transformer.model import Transformer": "torch",

@@ -17,8 +17,8 @@ from tests.support.causal_models import byte_tokenizer, gpt2
 from tests.support.huggingface_models import frozen, same, state
 from tests.support.javascript import answers_in_node
 from tests.support.refusals import assert_refused
-from viz_transformer.labs import interventions_of
-from viz_transformer.labs.huggingface_text import HuggingFaceText
+from viz_transformer import interventions_of
+from viz_transformer.huggingface_text import HuggingFaceText
 from viz_transformer.model import HeadChange, Interventions, Transformer
 from viz_transformer.plots import plot_head_effects, plot_log_probs
 from viz_transformer.widgets.base.requests import check_request

@@ -25,10 +25,10 @@ from tests.support.causal_models import gpt2, jamba
 from tests.support.huggingface_models import BERT_SIZES, frozen, hf, same, state, word_piece
 from tests.support.refusals import assert_refused
 from viz_transformer.errors import UserError
+from viz_transformer.huggingface_text import HuggingFaceText
 from viz_transformer.intervening import AttentionSite, find_sites
-from viz_transformer.labs.head_lab import ablate
-from viz_transformer.labs.huggingface_text import HuggingFaceText
 from viz_transformer.model import HeadChange, Interventions, TracedTransformer
+from viz_transformer.widgets.head_lab.live import ablate
 
 every_architecture = pytest.mark.parametrize("name", ARCHITECTURES)
 #: torch's own modules compute what no hook watches in one fused call, whose last digits differ.

@@ -10,9 +10,9 @@ import pytest
 import viz_transformer as vt
 from tests.support.refusals import assert_refused
 from tests.support.spanish_models import small_language_model, small_masked_model
+from viz_transformer import TranslationLab
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
-from viz_transformer.labs import TranslationLab
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.recipes import Recorder
 from viz_transformer.text_model import TextModel
@@ -40,7 +40,7 @@ def asked(task: str) -> tuple[TextModel, str, str, str]:
 def test_the_attention_stepper_computes_the_trace_s_weights(asked) -> None:
     model, text, _, kind = asked
     assert vt.attention_stepper(model, text, layer=1, head=1).kind == kind
-    steps = vt.labs.attention_steps(model, text, layer=1)
+    steps = vt.attention_steps(model, text, layer=1)
     weights = model.trace(text).attention(kind)[1]  # [head, query, key]
     for head, query in np.ndindex(weights.shape[:2]):
         np.testing.assert_allclose(compute_head(steps, head, query).weights, weights[head, query], atol=1e-6)

@@ -12,9 +12,9 @@ import torch
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson, flat
+from viz_transformer import compare_scorings
 from viz_transformer.analysis import weights_between
 from viz_transformer.exercises import exercise, lesson_04
-from viz_transformer.labs import compare_scorings
 from viz_transformer.model import attend
 from viz_transformer.model.scoring import AdditiveScore
 

@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from tests.support.lessons import Lesson
 from viz_transformer.exercises import exercise
 from viz_transformer.experiments.depth import gradients_by_depth, losses_by_depth
-from viz_transformer.labs.block_lab import block_spread
 from viz_transformer.model import Interventions
+from viz_transformer.widgets.block_lab.live import block_spread
 
 # The deep models are many layers: without a check of every shape they take a third of the time.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")

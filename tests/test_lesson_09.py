@@ -11,9 +11,9 @@ from torch import nn
 from tests.support.lessons import Lesson
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.exercises import exercise
-from viz_transformer.labs.model_summary import model_summary_lab, summary_of
 from viz_transformer.model.attention_hooks import watched
 from viz_transformer.plots.model_summary import n_learned, shares
+from viz_transformer.widgets.model_summary_lab.live import model_summary_lab, summary_of
 
 # A short training is among them: without a check of every shape it takes a third of the time.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")

@@ -14,8 +14,8 @@ import viz_transformer as vt
 from viz_transformer.analysis import weights_between
 from viz_transformer.analysis.cosine_similarity import nearest
 from viz_transformer.corpus import translations
-from viz_transformer.labs.tours import lessons_with_tours
 from viz_transformer.plots.perturbation import UNMOVED
+from viz_transformer.tours import lessons_with_tours
 from viz_transformer.widgets.tour import Tour
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")

@@ -15,7 +15,6 @@ import viz_transformer as vt
 from tests.support.javascript import answers_in_node
 from tests.support.refusals import assert_refused
 from viz_transformer.errors import UserError
-from viz_transformer.labs.mask_lab import MaskTester, mask_lab
 from viz_transformer.model import attend
 from viz_transformer.model.masks import causal_mask, padding_mask, to_torch_mask
 from viz_transformer.plots import plot_leaks, plot_mask
@@ -23,6 +22,7 @@ from viz_transformer.plots.masks import _UNMOVED, WRITTEN
 from viz_transformer.trace import KINDS
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.mask_lab.composition import MISTAKES, PAD, SIDES, MaskState, compose
+from viz_transformer.widgets.mask_lab.live import MaskTester, mask_lab
 from viz_transformer.widgets.mask_lab.requests import ASKS, mask_request
 from viz_transformer.widgets.mask_lab.view import UNMOVED, MaskLab
 

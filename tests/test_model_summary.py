@@ -14,11 +14,11 @@ from tests.support.refusals import assert_refused
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
-from viz_transformer.labs.model_summary import config_of, model_summary_lab, summary_of
 from viz_transformer.model import TracedTransformer
 from viz_transformer.model.model_summary import model_parts
 from viz_transformer.plots.model_summary import n_learned, plot_machine, shares
 from viz_transformer.translator import load_translator
+from viz_transformer.widgets.model_summary_lab.live import config_of, model_summary_lab, summary_of
 from viz_transformer.widgets.model_summary_lab.view import N_PARTS, SIZES
 
 SMALL = ModelConfig(vocab_size=35, d_model=16, n_heads=2, n_encoder_layers=3, n_decoder_layers=2, d_ff=24)

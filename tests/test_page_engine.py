@@ -12,11 +12,11 @@ import viz_transformer as vt
 from tests.support.small_models import small_config
 from viz_transformer._files import bundled
 from viz_transformer.errors import UserError
-from viz_transformer.labs import page_engine
-from viz_transformer.labs.page_engine import give_engine, page_model
 from viz_transformer.model import Transformer
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Subwords
+from viz_transformer.widgets.base import live as page_engine
+from viz_transformer.widgets.base.live import give_engine, page_model
 from viz_transformer.widgets.base.view import View
 
 

@@ -10,14 +10,13 @@ import pytest
 import torch
 from matplotlib import pyplot as plt
 
-from viz_transformer import plots
+from viz_transformer import compare_scorings, plots
 from viz_transformer.analysis import positions
 from viz_transformer.config import ModelConfig, count_parameters, parameter_bill
 from viz_transformer.errors import UserError
 from viz_transformer.experiments.saturation import drawn_scores, slope_spread
 from viz_transformer.experiments.score_variance import score_spread
 from viz_transformer.experiments.shift import random_head, shift_experiment
-from viz_transformer.labs import compare_scorings
 from viz_transformer.model.attention import MultiHeadAttention
 from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
 from viz_transformer.trace import ForwardTrace

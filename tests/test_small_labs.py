@@ -25,13 +25,13 @@ from viz_transformer.analysis.positions import look_alikes
 from viz_transformer.analysis.projection import principal_plane
 from viz_transformer.config import TrainConfig
 from viz_transformer.experiments.saturation import drawn_scores
-from viz_transformer.labs.initial_loss import STDS
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.plots import plot_softmax
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.training import learning_rate
 from viz_transformer.widgets.embedding_map import EmbeddingMap
 from viz_transformer.widgets.figure_lab.view import MAX_EXPORTED, value_text
+from viz_transformer.widgets.initial_loss_lab.live import STDS
 
 # --- the clock of positions ----------------------------------------------------------------------
 

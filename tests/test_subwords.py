@@ -20,7 +20,6 @@ import viz_transformer as vt
 from tests.support.missing_packages import hide_here
 from tests.support.texts import HOSTILE, TEXTS
 from tests.support.training_runs import MODEL
-from viz_transformer import labs
 from viz_transformer.analysis.words import query_words, word_axis
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.corpus import vocabulary_of
@@ -200,27 +199,27 @@ def test_every_lab_works_with_pieces(translator: Translator) -> None:
     assert "holds no word" in reply["problem"]
     assert reply["suggestions"] == []
     assert vt.explore(lab.trace, merge_words=True).trace is lab.trace
-    heads = labs.head_lab(translator, TEXT)
+    heads = vt.head_lab(translator, TEXT)
     heads.factors = [{"kind": "cross", "layer": 0, "head": 1, "factor": 0.0}]
-    stepper = labs.attention_stepper(translator, TEXT, kind="encoder")
+    stepper = vt.attention_stepper(translator, TEXT, kind="encoder")
     assert stepper.steps.key_tokens[-1] == "<eos>"
-    assert labs.beam_stepper(translator, TEXT, beam_width=2).search.hypotheses
+    assert vt.beam_stepper(translator, TEXT, beam_width=2).search.hypotheses
     # The leak meter puts other pieces in.
-    assert labs.mask_lab(translator, [TEXT, "The cat."]).words["source"][1][-1] == "<eos>"
+    assert vt.mask_lab(translator, [TEXT, "The cat."]).words["source"][1][-1] == "<eos>"
     words = translator.vocabulary
     targets = [words.tokens_of(words.target_ids(text)) for text in ("El 🐈", "Un.")]
     masks = MaskLab(
         source=[words.tokens_of(words.source_ids(text)) for text in (TEXT, "The cat.")],
         target=[tokens[:-1] for tokens in targets],
         written=[tokens[1:] for tokens in targets],
-        answer=labs.MaskTester(translator).answer,
+        answer=vt.MaskTester(translator).answer,
     )
     reply = masks.answer(mask_request(masks.words, masks.state, "leaks"))
     assert all(len(row) == reply["shape"][1] for row in reply["replacements"])
     assert not any(token.startswith("<") for row in reply["replacements"] for token in row)
     assert np.isfinite(np.frombuffer(reply["changes"], "<f4").reshape(reply["shape"])).all()
     # Shuffled words keep their pieces together; without positions no vector can tell where its word stands.
-    order = labs.position_lab(translator, "The dragon sees 🐈")
+    order = vt.position_lab(translator, "The dragon sees 🐈")
     assert tuple(order.words) == ("The", "dragon", "sees", "🐈")
     off, on = (order.answer({"order": [3, 1, 0, 2], "positions_on": on}) for on in (False, True))
     np.testing.assert_allclose(off["moved"], 0, atol=1e-5)

@@ -73,3 +73,15 @@ def test_work_that_fails_is_waited_for_no_longer(cells: Cells) -> None:
     with pytest.raises(KeyError, match="head"):
         cells.take_up()
     thread.join()
+
+
+def test_a_message_behind_work_that_takes_long_is_read_meanwhile(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "_DONE_S", 0.0)
+    read = threading.Event()
+    thread = message(read.wait)
+    behind = threading.Thread(target=lambda: (thread.join(), read.set()))
+    behind.start()
+    cells.take_up()  # ends when the thread of messages was free for the next
+    behind.join()

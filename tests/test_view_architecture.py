@@ -14,11 +14,11 @@ from tests.support.javascript import answers_in_node
 from tests.support.refusals import assert_refused
 from viz_transformer.config import ModelConfig
 from viz_transformer.config.parameters import count_parameters
-from viz_transformer.labs.architecture import architecture
 from viz_transformer.model import EncoderOnly
 from viz_transformer.text_model import TextModel
 from viz_transformer.training import make_model
 from viz_transformer.translator import Translator, load_translator
+from viz_transformer.widgets.architecture.live import architecture
 
 SENTENCE = "the black cat sleeps"
 

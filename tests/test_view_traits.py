@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import traitlets
@@ -17,8 +18,7 @@ class Chosen(View):
     Attributes:
         kind: one of two,
             as a word.
-        head: which head, said in so many words that one line is too short for
-            all of them, as the last is torch.nn.functional.scaled_dot_product_attention.
+        head: which head.
 
     Setting one raises nothing.
     """
@@ -35,16 +35,10 @@ class Chosen(View):
 def test_what_the_page_knows_of_traits_is_what_python_declares() -> None:
     assert view_traits.typescript(Chosen).splitlines()[2:] == [
         "export interface Traits {",
-        "  /** One of two, as a word. */",
         '  kind: "cross" | "encoder";',
-        "  /**",
-        "   * Which head, said in so many words that one line is too short for all of them, as the last is",
-        "   * torch.nn.functional.scaled_dot_product_attention.",
-        "   */",
         "  head: number | null;",
         "  pairs: number[][];",
         '  sides: ("a" | "b")[];',
-        "  /** Size of all text and pictures, 0.5 to 4 */",
         "  text_size: number;",
         "  weights: DataView;",
         "}",
@@ -55,7 +49,10 @@ def test_what_the_page_knows_of_traits_is_what_python_declares() -> None:
 
 def test_each_view_on_the_stage_has_its_traits_beside_it_and_says_what_each_is() -> None:
     for path, text in view_traits.files():
-        view = path.parent.name
         kept = path.read_text(encoding="utf-8") if path.exists() else ""
-        assert kept == text, f"{view}: run python -m tools.view_traits"
-        assert text.count("/**") == len(re.findall(r"^  \w+: ", text, re.M)), view
+        assert kept == text, f"{path.parent.name}: run python -m tools.view_traits"
+    for folder, view in view_traits.views():
+        said = re.findall(r"^    (\w+): ", inspect.getdoc(view) or "", re.M)
+        shared = View.class_traits(sync=True)
+        for name, trait in view.class_traits(sync=True).items():
+            assert name in said or name in shared or trait.help, f"{folder.name}: {name}"

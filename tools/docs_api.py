@@ -33,7 +33,18 @@ GROUPS = {
         "from_huggingface",
     ],
     "Traces": ["capture", "ForwardTrace", "DecodeTrace", "load_training", "TrainingTrace"],
-    "Heads": ["interventions", "head_outputs", "rank_heads", "head_scores", "HeadChange", "Interventions"],
+    "Heads": [
+        "interventions",
+        "interventions_of",
+        "head_outputs",
+        "rank_heads",
+        "head_scores",
+        "HeadChange",
+        "Interventions",
+        "attention_steps",
+        "compare_scorings",
+        "MaskTester",
+    ],
     "Predictions": ["prediction", "predict_choice", "predict_number", "predict_row"],
     "Pages, the course, errors": ["export_html", "show_source", "you_are_here", "UserError"],
 }
@@ -107,7 +118,7 @@ def modules() -> list[str]:
 
 def views() -> dict[str, list[str]]:
     """Return the public names that make or are a view, by the name of the function that comes first."""
-    classes = {name: getattr(room, name) for room in (vt.labs, vt) for name in dir(room)}
+    classes = {name: getattr(vt, name) for name in dir(vt)}
     by_class: dict[type, list[str]] = {}
     for name in vt.__all__:
         made = getattr(vt, name)

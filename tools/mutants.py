@@ -234,7 +234,7 @@ def node_tests() -> dict[str, set[Path]]:
         waiting, seen = [test], set()
         while waiting:
             script = waiting.pop()
-            if script in seen or script.suffix not in {".js", ".mjs"}:
+            if script in seen or script.suffix not in {".js", ".ts", ".mjs"}:
                 continue
             seen.add(script)
             tests[script.relative_to(ROOT).as_posix()].add(test.relative_to(ROOT))
@@ -253,7 +253,7 @@ def try_mutant(mutant: Mutant, tests: list[str], tree: Path, limit: int) -> int:
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    if mutant.file.endswith(".js"):
+    if mutant.file.endswith((".js", ".ts")):
         files = sorted(node_tests()[mutant.file])
         if files and subprocess.run([find_node(), "--test", *files], cwd=tree).returncode:
             return 1
@@ -323,7 +323,7 @@ def draw(seed: int, number: int, files: list[str]) -> list[Mutant]:
     every = [mutant for file in files for mutant in mutants_of(file)]
     drawn = []
     for mutant in random.Random(seed).sample(every, len(every)):
-        if mutant.file.endswith(".js") and not _parses(mutant):
+        if mutant.file.endswith((".js", ".ts")) and not _parses(mutant):
             continue
         drawn.append(mutant)
         if len(drawn) == number:
@@ -334,7 +334,7 @@ def draw(seed: int, number: int, files: list[str]) -> list[Mutant]:
 def _parses(mutant: Mutant) -> bool:
     source = (ROOT / mutant.file).read_bytes()
     changed = source[: mutant.start] + mutant.text.encode() + source[mutant.end :]
-    check = [find_node(), "--input-type=module", "--check", "-"]
+    check = [str(bundles.find_esbuild()), f"--loader={mutant.file.rpartition('.')[2]}"]
     return subprocess.run(check, input=changed, capture_output=True).returncode == 0
 
 
@@ -354,7 +354,7 @@ def table(became: dict[Mutant, str]) -> str:
 
 def package_files() -> list[str]:
     """Return the package's own Python and JavaScript files, relative to the root."""
-    found = [path for ending in ("py", "js") for path in (ROOT / PACKAGE).rglob(f"*.{ending}")]
+    found = [path for ending in ("py", "js", "ts") for path in (ROOT / PACKAGE).rglob(f"*.{ending}")]
     return sorted(path.relative_to(ROOT).as_posix() for path in found if "vendor" not in path.parts)
 
 

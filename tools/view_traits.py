@@ -1,7 +1,6 @@
 """Write the traits of each view on the stage as TypeScript beside it: they are declared in Python alone.
 
-`python -m tools.view_traits` does so; a test says when it is to be run. What stands above a trait is what its
-class says of it under *Attributes*, or else its own help.
+`python -m tools.view_traits` does so; a test says when it is to be run. What a trait means is said in Python.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -41,41 +39,35 @@ def main() -> None:
 
 def files() -> Iterator[tuple[Path, str]]:
     """Yield the path of each view's traits, and what is to stand there."""
-    for script in sorted(WIDGETS.glob("*/view.tsx")):
-        folder = script.parent
-        module = importlib.import_module(f"viz_transformer.widgets.{folder.name}.view")
-        (view,) = (each for each in vars(module).values() if _is_view(each, module.__name__))
+    for folder, view in views():
         yield folder / "traits.ts", typescript(view)
+
+
+def views() -> Iterator[tuple[Path, type[View]]]:
+    """Yield the folder and the class of each view on the stage."""
+    for script in sorted(WIDGETS.glob("*/view.tsx")):
+        module = importlib.import_module(f"viz_transformer.widgets.{script.parent.name}.view")
+        (view,) = (each for each in vars(module).values() if _is_view(each, module.__name__))
+        yield script.parent, view
 
 
 def typescript(view: type[View]) -> str:
     """Return the traits of a view that the page gets, as TypeScript: an interface, and their names."""
-    said = dict(re.findall(r"^    (\w+): (.+(?:\n     .+)*)", inspect.getdoc(view) or "", re.M))
+    said = re.findall(r"^    (\w+): ", inspect.getdoc(view) or "", re.M)
     hints = get_type_hints(view)
     shared = View.class_traits(sync=True)
     traits = {name: each for name, each in view.class_traits(sync=True).items() if name not in shared}
-    names = [*(name for name in said if name in traits), *sorted(traits.keys() - said.keys())]
+    names = [*(name for name in said if name in traits), *sorted(traits.keys() - set(said))]
     lines = [
         f"// The traits of {view.__name__}, as view.py declares them; made by `python -m tools.view_traits`."
     ]
     lines += ["", "export interface Traits {"]
-    for name in names:
-        if what := said.get(name) or traits[name].help:
-            lines += _comment(" ".join(what.split()))
-        lines.append(f"  {name}: {_type(traits[name], hints.get(name))};")
+    lines += [f"  {name}: {_type(traits[name], hints.get(name))};" for name in names]
     quoted = [f'"{name}"' for name in names]
     listed = f"export const TRAITS = [{', '.join(quoted)}] as const;"
     if len(listed) > _WIDE:
         listed = "\n".join(["export const TRAITS = [", *(f"  {name}," for name in quoted), "] as const;"])
     return "\n".join([*lines, "}", "", listed, ""])
-
-
-def _comment(text: str) -> list[str]:
-    """Return a sentence as a comment of as many lines as it takes."""
-    text = text[0].upper() + text[1:]
-    if len(text) + 9 <= _WIDE:
-        return [f"  /** {text} */"]
-    return ["  /**", *textwrap.wrap(text, _WIDE, initial_indent="   * ", subsequent_indent="   * "), "   */"]
 
 
 def _type(trait: Any, hint: Any) -> str:

@@ -25,14 +25,6 @@ class LazyPackage(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return import_module(f".{name}", self.__name__)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Keep a public function's name from a module that is called the same.
-
-        Python sets ``labs.mask_lab`` when the module is imported, and it is the function there.
-        """
-        if not (isinstance(value, ModuleType) and self.__dict__["_PUBLIC"].get(name)):
-            super().__setattr__(name, value)
-
     def __dir__(self) -> list[str]:
         """List the public names, imported or not, and no others."""
         return sorted([*self.__dict__["_PUBLIC"], *({"__version__"} & self.__dict__.keys())])

@@ -3,14 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  canonicalJson,
-  connectKernel,
-  NEEDS_KERNEL,
-  NO_ANSWER,
-} from "../../viz_transformer/widgets/base/js/kernel.js";
-import { moveInTable, numberColour } from "../../viz_transformer/widgets/base/js/number_table.js";
-import { colourOf, SIGNED, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
+import { canonicalJson, connectKernel, NEEDS_KERNEL } from "../../viz_transformer/widgets/base/js/kernel.js";
+import { moveInTable } from "../../viz_transformer/widgets/base/cells.ts";
+import { STOPPED, Waits, waitsOf } from "../../viz_transformer/widgets/base/waits.ts";
 
 /** A model whose kernel answers when the test says so, is restarted, or is reached again. */
 function fakeModel(state) {
@@ -48,24 +43,22 @@ function fakeModel(state) {
 }
 /**
  * A connection to a kernel that is there, with `latest(n)` and what was told, in order: the number of a
- * reply, or the words of an error. A `context` stops the clock.
+ * reply, or the words of an error.
  */
-function connect(context, state = { live: true }) {
-  context?.mock.timers.enable({ apis: ["setTimeout"] });
+function connect(state = { live: true }) {
   const model = fakeModel(state);
   const [kernel, told] = [connectKernel(model), []];
-  const latest = (n, ...onWait) =>
+  const latest = (n) =>
     kernel.latest(
       { n },
       (reply) => told.push(reply.n),
       (error) => told.push(error.message),
-      ...onWait,
     );
   return { model, kernel, told, latest };
 }
 /** The numbers that a model was asked for, in order. */
 const asked = (model) => model.sent.map(({ ask }) => ask.n);
-/** Let every promise that is kept by now be told; the clock may stand still. */
+/** Let every promise that is kept by now be told. */
 const settle = async () => {
   for (let turn = 0; turn < 5; turn++) await Promise.resolve();
 };
@@ -103,55 +96,71 @@ test("thirty fast questions ask the first and the last, and only the last is tol
   assert.deepEqual(told, [29]);
 });
 
-test("a kernel that does not answer is told of, and its late answer still counts", async (context) => {
-  const { model, told, latest } = connect(context);
-  latest(1);
-  context.mock.timers.tick(4000);
-  assert.deepEqual(told, []);
-  context.mock.timers.tick(2000);
-  assert.deepEqual(told, [NO_ANSWER]);
-  context.mock.timers.tick(54_000); // a minute in all
-  assert.deepEqual(told, [NO_ANSWER]);
-  model.answer(0);
-  await settle();
-  assert.deepEqual(told, [NO_ANSWER, 1]);
+test("a work that takes long is told of: what the kernel says of it, and for how long", () => {
+  const waits = new Waits();
+  const toldAt = (now) => {
+    const told = waits.told(now);
+    return told && [told.words, told.seconds, told.isShown];
+  };
+  waits.begin("a", assert.fail, "", 0);
+  assert.equal(toldAt(999), null);
+  assert.deepEqual(toldAt(1000), ["Waiting for the kernel.", 1, false]);
+  assert.match(String(toldAt(5000)[0]), /^The notebook's kernel does not answer yet/);
+  waits.hear("a", "");
+  assert.deepEqual(toldAt(6500), ["Computing.", 6, false]);
+  waits.hear("a", "Writing token 3 of at most 8");
+  assert.deepEqual(toldAt(60_000), ["Writing token 3 of at most 8", 60, false]);
+  waits.begin("b", assert.fail, "", 60_000); // newer: the oldest is told of
+  waits.end("a", 60_100);
+  waits.hear("a", "too late");
+  assert.equal(toldAt(60_500), null);
+  waits.end("b", 60_500);
+  assert.equal(waits.isOver(60_500), true);
 });
 
-test("asking a silent kernel again says at once to wait, and only the newest answer is shown", async (context) => {
-  const { model, told, latest } = connect(context);
-  const patient = (n) => latest(n, () => told.push(`wait ${n}`));
-  patient(1);
-  patient(2);
-  context.mock.timers.tick(6000);
-  assert.deepEqual(told, ["wait 2"]);
-  patient(3);
-  assert.deepEqual(told.splice(0), ["wait 2", "wait 3"]);
-  model.answer(0);
+test("parts of one work are told of as one, whose clock goes on, and are stopped between two as well", async () => {
+  const waits = new Waits();
+  for (const [part, now] of [0, 700, 1400].entries()) {
+    waits.begin(String(part), assert.fail, `Ranking heads: ${part} of 9.`, now);
+    if (part < 2) waits.end(String(part), now + 650);
+  }
+  assert.deepEqual(waits.told(2500), { words: "Ranking heads: 2 of 9.", seconds: 2, isShown: true });
+  assert.match(waits.told(6400).words, /does not answer yet/); // this part, for five seconds
+  waits.end("2", 6500);
+  assert.deepEqual([waits.isOver(6600), waits.told(6600).seconds, waits.isOver(7000)], [false, 6, true]);
+  let stopped = 0;
+  waits.stop();
+  waits.begin("3", () => stopped++, "Ranking heads: 3 of 9.", 6700);
   await settle();
-  assert.deepEqual(asked(model), [1, 3]);
-  model.answer(1);
+  assert.equal(stopped, 1);
+  waits.begin("4", () => stopped++, "Ranking heads: 3 of 9.", 6800);
   await settle();
-  assert.deepEqual(told.splice(0), [3]);
-  patient(4); // it answers again: a question asked now is not told to wait
-  patient(5);
-  assert.deepEqual(told, []);
+  assert.equal(stopped, 1);
 });
 
-test("a promised reply may be late: a word is said, once, and none after it came", async (context) => {
-  const { model, kernel } = connect(context);
-  let waits = 0;
-  const [late, quick, closed] = [1, 2, 3].map((n) => kernel.ask({ n }, () => waits++));
-  model.answer(1);
-  assert.deepEqual(await quick, { n: 2 });
-  context.mock.timers.tick(6000);
-  assert.equal(waits, 2); // not of the quick one
+test("who stops a work is told so once, for all that was asked; its late answer counts no more", async () => {
+  const { model, told, latest } = connect();
+  for (const n of [1, 2, 3]) latest(n);
+  waitsOf(model).stop();
+  await settle();
+  assert.deepEqual(told.splice(0), [STOPPED]);
+  assert.deepEqual(model.sent.at(-1), { stop: model.sent[0].id });
   model.answer(0);
-  assert.deepEqual(await late, { n: 1 });
-  kernel.ask({ n: 4 }, () => waits++);
-  kernel.close();
-  context.mock.timers.tick(6000);
-  assert.equal(waits, 2);
-  assert.ok(closed instanceof Promise);
+  latest(4);
+  model.reply({ id: model.sent[2].id, words: "Computing" }); // no answer yet
+  model.answer(2);
+  await settle();
+  assert.deepEqual(told, [4]);
+  assert.equal(waitsOf(model).isOver(), true);
+});
+
+test("only the view that waits says so, and one that has gone waits for nothing", () => {
+  const [one, other] = [connect(), connect()];
+  one.latest(1);
+  const later = performance.now() + 2500;
+  assert.deepEqual([waitsOf(one.model).told(later)?.seconds, waitsOf(other.model).told(later)], [2, null]);
+  one.kernel.close();
+  assert.equal(waitsOf(one.model).told(later), null);
 });
 
 test("a restarted kernel owes no answer: what was asked fails, and what is asked then fails at once", async () => {
@@ -167,7 +176,7 @@ test("a restarted kernel owes no answer: what was asked fails, and what is asked
 });
 
 test("a notebook that has just opened was not cut off: nothing is asked twice", async () => {
-  const { model, told, latest } = connect(null, { live: true, opening: true });
+  const { model, told, latest } = connect({ live: true, opening: true });
   latest(1);
   model.reconnect(); // the widget manager has read what the kernel had
   assert.deepEqual(asked(model), [1]);
@@ -203,11 +212,7 @@ test("of two tabs on one notebook each gets its own answers", async () => {
   ]);
 });
 
-test("a signed number of 0 has the middle colour, a plain one none; arrow keys stay inside the table", () => {
-  const theme = { stops: STOPS.light, signedStops: SIGNED.light };
-  assert.deepEqual(numberColour(0, { scale: "signed", limit: 3 }, theme), [0xf5, 0xf5, 0xf2]);
-  assert.deepEqual(numberColour(3, { scale: "signed", limit: 3 }, theme), colourOf(1, SIGNED.light));
-  assert.equal(numberColour(0.5, { scale: "plain" }, theme), null);
+test("arrow keys stay inside the table", () => {
   const from = (key) => moveInTable({ row: 0, col: 0 }, 2, 3, key);
   assert.deepEqual([from("ArrowUp"), from("a")], [{ row: 0, col: 0 }, null]);
   assert.deepEqual(from("End"), { row: 0, col: 2 });

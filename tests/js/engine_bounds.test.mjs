@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { readSafetensors } from "../../viz_transformer/engine/safetensors.js";
-import { makeTextModel } from "../../viz_transformer/engine/text_model.js";
+import { readSafetensors } from "../../viz_transformer/engine/safetensors.ts";
+import { makeTextModel } from "../../viz_transformer/engine/text_model.ts";
 
 test("a beam wider than a thousand is refused in one line that names the most", () => {
   const file = (name) => readFileSync(new URL(`../../data/en-es/${name}`, import.meta.url));

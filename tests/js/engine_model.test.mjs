@@ -4,12 +4,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { UserError } from "../../viz_transformer/engine/errors.js";
-import { causalMask, joinMasks, paddingMask } from "../../viz_transformer/engine/masks.js";
-import { forward, makeModel } from "../../viz_transformer/engine/model.js";
-import { outputsOf, readSentence } from "../../viz_transformer/engine/rereading.js";
-import { readSafetensors } from "../../viz_transformer/engine/safetensors.js";
-import { openSteps } from "../../viz_transformer/engine/steps.js";
+import { UserError } from "../../viz_transformer/engine/errors.ts";
+import { causalMask, joinMasks, paddingMask } from "../../viz_transformer/engine/masks.ts";
+import { forward, makeModel } from "../../viz_transformer/engine/model.ts";
+import { outputsOf, readSentence } from "../../viz_transformer/engine/rereading.ts";
+import { readSafetensors } from "../../viz_transformer/engine/safetensors.ts";
+import { openSteps } from "../../viz_transformer/engine/steps.ts";
 
 const folder = new URL("../../data/en-es/", import.meta.url);
 const bytes = readFileSync(new URL("model.safetensors", folder));

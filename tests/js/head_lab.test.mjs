@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { NO_ANSWER } from "../../viz_transformer/widgets/base/js/kernel.js";
+import { STOPPED } from "../../viz_transformer/widgets/base/waits.ts";
 import * as changes from "../../viz_transformer/widgets/head_lab/changes.ts";
 import {
   headConfidence,
@@ -220,11 +220,11 @@ test("an engine in the page gives all replies in the frame that asks", () => {
   assert.deepEqual(found.after.request.changes, [OFF]);
 });
 
-test("a kernel ranks a layer at a time, and what is asked meanwhile comes first", () => {
+test("a kernel ranks a layer at a time, can be stopped, and what is asked meanwhile comes first", () => {
   const sent = [];
   let news = 0;
-  const settle = (request, keep, onLate, onSlow) => {
-    sent.push({ request, keep, onLate, onSlow });
+  const settle = (request, keep, _, part) => {
+    sent.push({ request, keep, part });
     return false;
   };
   const replies = createReplies(
@@ -234,14 +234,16 @@ test("a kernel ranks a layer at a time, and what is asked meanwhile comes first"
   );
   const state = { sentence: "the cat", factors: [] };
   replies.want(state);
-  sent[0].onSlow();
-  assert.equal(replies.want(state).failure, NO_ANSWER);
+  replies.want(state);
   assert.equal(sent.length, 1); // waited for, and asked for once
   sent[0].keep({ reply: WHOLE });
   replies.want(state);
   assert.deepEqual(sent[1].request, { sentence: "the cat", each: 0, kind: "encoder", layer: 0 });
-  sent[1].onSlow();
-  assert.equal(replies.want(state).failure, ""); // a ranking says how far it is
+  assert.deepEqual([sent[0].part, sent[1].part], ["", "Ranking heads: 0 of 2."]);
+  sent[1].keep({ error: new Error(STOPPED) });
+  const { failure, goOn } = replies.want(state);
+  assert.deepEqual([failure, sent.length], ["", 2]); // not asked for again
+  goOn();
   replies.want({ ...state, factors: [OFF] });
   assert.deepEqual(sent[2].request.changes, [OFF]);
   sent[2].keep({ reply: WHOLE });
@@ -254,7 +256,7 @@ test("a kernel ranks a layer at a time, and what is asked meanwhile comes first"
     sent.at(-1).keep({ reply: { each: [{ kind: "encoder", shape: [1, 1, 1], log_probs }] } });
   }
   const { base, each, done, isCurrent } = replies.want({ ...state, factors: [OFF] });
-  assert.deepEqual([done, isCurrent, news], [2, true, 2]);
+  assert.deepEqual([done, isCurrent, news], [2, true, 1]);
   const effects = headEffects(base.log_probs, base.kinds, each);
   assert.deepEqual(
     effects.map(({ layer, lossChange, rank }) => [layer, lossChange, rank]),

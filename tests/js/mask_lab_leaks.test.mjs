@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { answerMaskLab } from "../../viz_transformer/engine/answers/mask_lab.js";
-import { readSafetensors } from "../../viz_transformer/engine/safetensors.js";
-import { makeTextModel } from "../../viz_transformer/engine/text_model.js";
+import { answerMaskLab } from "../../viz_transformer/engine/answers/mask_lab.ts";
+import { readSafetensors } from "../../viz_transformer/engine/safetensors.ts";
+import { makeTextModel } from "../../viz_transformer/engine/text_model.ts";
 import { composeMask } from "../../viz_transformer/widgets/mask_lab/composition.ts";
 import {
   countLeaks,

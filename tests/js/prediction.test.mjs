@@ -3,22 +3,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isGuess, readGuess, verdictOf } from "../../viz_transformer/widgets/prediction/verdict.js";
+import { isGuess, readGuess, verdictOf, wordOf } from "../../viz_transformer/widgets/prediction/verdict.ts";
 import { assertNear, assertTable } from "./helpers.mjs";
 
 /** Hold the verdict on a guess to its score and what is said. */
 function assertVerdict(asked, guess, score, words) {
   const verdict = verdictOf({ options: [], unit: "", ...asked, guess });
   assertNear(verdict.score, score, 1e-12);
-  const said = verdict.told.map((piece) => (typeof piece === "string" ? piece : piece.strong)).join("");
-  assert.ok(said.endsWith(words), said);
-  return verdict;
+  assert.ok(verdict.told.endsWith(words), verdict.told);
 }
 
 test("a number is judged by the factor that it is off", () => {
   const asked = { kind: "number", truth: 10.8, unit: "nats" };
-  assertVerdict(asked, 10.8, 1, "You said 10.8 nats; it is 10.8 nats. Spot on.");
-  assertVerdict(asked, 10.5, 1, "Spot on.");
+  assertVerdict(asked, 10.8, 1, "You said 10.8 nats; it is 10.8 nats.");
+  assertVerdict(asked, 10.5, 1, "it is 10.8 nats.");
   assertVerdict(asked, 5.4, 1 - Math.log10(2), "Off by a factor of 2.");
   assertVerdict(asked, 292, 0, "Off by a factor of 27.");
   assertVerdict(asked, -10.8, 0, "You said −10.8 nats; it is 10.8 nats.");
@@ -38,17 +36,21 @@ test("a unit is written as one says it", () => {
 test("a choice is right or wrong, and hostile text is text", () => {
   const asked = { kind: "choice", truth: "b", options: ["<i>", "b"] };
   assertVerdict(asked, "<i>", 0, "You said <i>. The answer is b.");
-  assertVerdict(asked, "b", 1, "You said b, and that is right.");
+  assertVerdict(asked, "b", 1, "You said b.");
 });
 
 test("a row is judged by what both share, a key by its weight and its rank", () => {
   const row = { kind: "row", truth: [0.1, 0.9], options: ["el", "gato"] };
-  const words = "Your row has 60% of its weight where it belongs. Most goes to gato: 0.90; you gave it 0.50.";
-  const { table } = assertVerdict(row, [0.5, 0.5], 0.6, words);
-  assert.deepEqual(table.rows[1], ["measured", [0.1, 0.9]]);
+  const words = "Your row has 60% of its weight where it belongs. Most goes to “gato”: 90%; you gave it 50%.";
+  assertVerdict(row, [0.5, 0.5], 0.6, words);
   const key = { kind: "key", truth: [0.2, 0.6, 0.2], options: ["a", "b", "c"] };
-  assertVerdict(key, 1, 1, "You chose b: weight 0.60, rank 1 of 3. No word gets more from this head.");
-  assertVerdict(key, 2, 1 / 3, "c: weight 0.20, rank 3 of 3. This head attends most to b: 0.60.");
+  assertVerdict(key, 1, 1, "You chose “b”: 60%, rank 1 of 3. No word gets more from this head.");
+  assertVerdict(key, 2, 1 / 3, "“c”: 20%, rank 3 of 3. This head attends most to “b”: 60%.");
+});
+
+test("a mark stands with a word, and the middle has no mark", () => {
+  const words = [1, 0.95, 0.7, 0.2].map(wordOf);
+  assert.deepEqual(words, ["✓ Right.", "✓ Very near.", "Near.", "✗ Not so."]);
 });
 
 test("what is no guess is told, and asked again", () => {

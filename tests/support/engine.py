@@ -16,10 +16,10 @@ from tests.support.javascript import answers_in_node
 LOGITS, WEIGHTS = 1e-4, 1e-5
 
 _IMPORTS = {
-    "UserError": "engine/errors.js",
-    "forward, makeModel": "engine/model.js",
-    "readSafetensors": "engine/safetensors.js",
-    "openSteps": "engine/steps.js",
+    "UserError": "engine/errors.ts",
+    "forward, makeModel": "engine/model.ts",
+    "readSafetensors": "engine/safetensors.ts",
+    "openSteps": "engine/steps.ts",
 }
 #: Runs each case: forward, or one step after the other if it has a `walk`, in which `select` are the rows
 #: to go on with and `ids` those to read.

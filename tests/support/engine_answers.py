@@ -56,7 +56,7 @@ def engine_replies(view: View, requests: list[dict[str, Any]]) -> list[dict[str,
         for name, model in view.engine["models"].items()
     }
     return answers_in_node(
-        {"default as script": "engine/engine.js", "UserError": "engine/errors.js"},
+        {"default as script": "engine/engine.ts", "UserError": "engine/errors.ts"},
         _ANSWER,
         {**view.engine, "models": models, "requests": requests},
     )

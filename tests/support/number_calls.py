@@ -27,7 +27,7 @@ from viz_transformer.corpus.soft_targets import chosen_sentences
 from viz_transformer.errors import UserError
 from viz_transformer.experiments.depth import deep_model
 from viz_transformer.experiments.saturation import drawn_scores
-from viz_transformer.labs.huggingface_text import HuggingFaceText
+from viz_transformer.huggingface_text import HuggingFaceText
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.model.masks import causal_mask
 from viz_transformer.model.positional import RotaryPositions, SinusoidalPositions, sinusoidal_encoding

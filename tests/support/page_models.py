@@ -29,9 +29,6 @@ _ANSWER = """({ folder, requests }) => {
   };
   return requests.map(([method, ...given]) => {
     try {
-      if (method === "greedy") {
-        return greedy(model.model, model.given(given[0]), model.vocabulary, { interventions: given[1] });
-      }
       if (method === "hypotheses") return plain(model.decode(...given).hypotheses);
       return plain(model[method](...given));
     } catch (error) {
@@ -51,14 +48,13 @@ def answers_of_page(folder: Path, requests: Sequence[Sequence[Any]]) -> list[Any
 
     Args:
         folder: of the checkpoint.
-        requests: each a method's name and what it is given; also ``"greedy"``, and ``"hypotheses"``
-            for a `decode` without its steps.
+        requests: each a method's name and what it is given; also ``"hypotheses"`` for a `decode` without
+            its steps.
     """
     imports = {
-        "makeTextModel": "engine/text_model.js",
-        "readSafetensors": "engine/safetensors.js",
-        "greedy": "engine/decoding/greedy.js",
-        "UserError": "engine/errors.js",
+        "makeTextModel": "engine/text_model.ts",
+        "readSafetensors": "engine/safetensors.ts",
+        "UserError": "engine/errors.ts",
     }
     return answers_in_node(imports, _ANSWER, {"folder": str(folder), "requests": requests})
 

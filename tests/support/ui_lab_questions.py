@@ -14,9 +14,9 @@ from tests.support.on_screen import type_text
 from tests.support.ui_explorer import Explorer
 from tests.support.ui_jupyterlab import next_frames
 from tests.support.ui_pages import drawn
-from viz_transformer.labs.block_lab import block_spread
-from viz_transformer.labs.position_lab import position_lab
 from viz_transformer.translator import Translator
+from viz_transformer.widgets.block_lab.live import block_spread
+from viz_transformer.widgets.position_lab.live import position_lab
 
 SENTENCE = "the white cow does not sleep"
 

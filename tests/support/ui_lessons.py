@@ -61,7 +61,7 @@ def open_curtains(page: Page) -> None:
     opened = page.evaluate(
         """async () => {
             for (let n = 0; n < 600 && document.querySelector('.vt-curtained'); n++) {
-                for (const skip of document.querySelectorAll('.vt-awaiting > .vt-skip'))
+                for (const skip of document.querySelectorAll('.vt-awaiting .vt-skip'))
                     if (skip.checkVisibility({visibilityProperty: true})) skip.click();
                 await new Promise(requestAnimationFrame);
             }
@@ -111,7 +111,7 @@ _CONTROLS = (
     "button:not([aria-expanded])",
 )
 #: A prediction that was answered says so, and no longer moves.
-_VIEWS = ".vt-root:not(.vt-root .vt-root, :has(> [role=status].vt-verdict))"
+_VIEWS = ".vt-root:not(.vt-root .vt-root, :has(> .vt-card .vt-verdict))"
 
 
 def check_answers(lab: LabPage, name: str) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
-from tests.support.ui_views import SENTENCE, TOUR, falling, sharpened
-from viz_transformer import labs
+from tests.support.hand_made_trainings import make_training
+from tests.support.ui_views import EVERY_VIEW, SENTENCE, TOUR, answered, falling, sharpened
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import load_translator
@@ -31,13 +31,13 @@ def _explorer(text: str = SENTENCE, **traits: Any) -> View:
 
 
 def _head_off() -> View:
-    lab = labs.head_lab(load_translator(), "the teacher lost his book")
+    lab = vt.head_lab(load_translator(), "the teacher lost his book")
     lab.factors = [{"kind": "encoder", "layer": 1, "head": 1, "factor": 0}]
     return lab
 
 
 def _position_lab(chapter: str) -> View:
-    view = labs.position_lab(load_translator())
+    view = vt.position_lab(load_translator())
     view.unfolded = [chapter] if chapter else []
     return view
 
@@ -51,12 +51,12 @@ STAGED: dict[str, Callable[[], View]] = {
     "wall": lambda: _explorer(wall=True),
     "table": lambda: _explorer(linked=False, picture="table"),
     "patches": lambda: explore(vision_trace(), grid=(3, 4), query=3, picture="lines"),
-    "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
-    "architecture": lambda: labs.architecture(load_translator(), SENTENCE),
-    "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
-    "beam stepper": lambda: labs.beam_stepper(load_translator()),
+    "translation lab": lambda: vt.translation_lab(load_translator(), SENTENCE),
+    "architecture": lambda: vt.architecture(load_translator(), SENTENCE),
+    "stepper": lambda: vt.attention_stepper(load_translator(), SENTENCE),
+    "beam stepper": lambda: vt.beam_stepper(load_translator()),
     "head lab": _head_off,
-    "mask lab": lambda: labs.mask_lab(load_translator()),
+    "mask lab": lambda: vt.mask_lab(load_translator()),
     **{
         f"position lab, {name or 'all'}": partial(_position_lab, name)
         for name in ("pair", "", "offset", "shift", "shuffle")
@@ -65,13 +65,27 @@ STAGED: dict[str, Callable[[], View]] = {
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "scaling lab": lambda: scaling_lab({d: drawn_scores(d, n_queries=200).numpy() for d in (4, 16, 64, 256)}),
     "schedule lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5, 10], [0, 1], level=("ln 35", 3.56)),
-    "initial loss lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
-    "block lab": lambda: labs.block_lab(load_translator(), SENTENCE, changed=2),
+    "initial loss lab": lambda: vt.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
+    "block lab": lambda: vt.block_lab(load_translator(), SENTENCE, changed=2),
     "embedding map": vt.embedding_map,
-    "model summary lab": labs.model_summary_lab,
+    "model summary lab": vt.model_summary_lab,
+    "training scrubber": lambda: vt.watch_training(vt.load_training("en-es")),
+    "training scrubber of two": lambda: vt.watch_training(make_training(), make_training("b", seed=9)),
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
-    "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
+    "trace switch": lambda: vt.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
+}
+
+
+#: Predictions and exercises, which are cards in a text, asked and answered.
+CARDS: dict[str, Callable[[], View]] = {
+    **{name: make for name, make in EVERY_VIEW.items() if name.startswith(("prediction", "exercise"))},
+    **{
+        f"{kind}, answered": lambda kind=kind, guess=guess: answered(
+            EVERY_VIEW[f"prediction of a {kind}"](), guess
+        )
+        for kind, guess in (("number", 16), ("choice", "el"), ("key", 1))
+    },
 }
 #: Pictures of a sentence whose words take two rows in the header.
 LONG_STAGED: dict[str, Callable[[], View]] = {
@@ -80,5 +94,5 @@ LONG_STAGED: dict[str, Callable[[], View]] = {
     "lines, long": lambda: _explorer(LONG, linked=False, picture="lines"),
     "wall, long": lambda: _explorer(LONG, wall=True),
     "table, long": lambda: _explorer(LONG, linked=False, picture="table"),
-    "beam stepper, long": lambda: labs.beam_stepper(load_translator(), LONG, beam_width=8),
+    "beam stepper, long": lambda: vt.beam_stepper(load_translator(), LONG, beam_width=8),
 }

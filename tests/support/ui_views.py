@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from matplotlib.figure import Figure
 
+import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.hand_made_trainings import make_training
 from tests.support.spanish_models import small_language_model, small_masked_model
-from viz_transformer import labs
 from viz_transformer.exercises import exercise
 from viz_transformer.exercises.forms import form_of
 from viz_transformer.experiments.saturation import drawn_scores
@@ -23,6 +24,7 @@ from viz_transformer.widgets.exercise_form import ExerciseForm
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.figure_lab.view import figure_lab
 from viz_transformer.widgets.position_clock import position_clock
+from viz_transformer.widgets.prediction import Prediction
 from viz_transformer.widgets.scaling_lab import scaling_lab
 from viz_transformer.widgets.schedule_lab import schedule_lab
 from viz_transformer.widgets.softmax_lab import softmax_lab
@@ -43,6 +45,12 @@ def sharpened(times: int) -> Figure:
     return plot_softmax([0.0, float(times)], ["black", "cat"])
 
 
+def answered(prediction: Prediction, guess: Any) -> View:
+    """Return a prediction with its guess."""
+    prediction.guess = guess
+    return prediction
+
+
 def falling(peak: float, warmup: int, seed: int) -> list[float]:
     """Return losses that fall, later with a longer warm-up."""
     return [3.5 / (1 + 100 * peak * max(0, step - warmup)) + 0.01 * seed for step in range(50)]
@@ -53,40 +61,43 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "explorer": lambda: explore(make_trace(), query=1, key=2),
     "explorer of hostile tokens": lambda: explore(hostile_trace(), query=0),
     "wall of heads": lambda: explore(make_trace(), wall=True),
-    "stepper by hand": labs.thinking_machines,
-    "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
-    "mask lab": lambda: labs.mask_lab(load_translator()),
-    "position lab": lambda: labs.position_lab(load_translator()),
-    "head lab": lambda: labs.head_lab(load_translator(), SENTENCE),
-    "beam stepper": lambda: labs.beam_stepper(load_translator()),
+    "stepper by hand": vt.thinking_machines,
+    "stepper": lambda: vt.attention_stepper(load_translator(), SENTENCE),
+    "mask lab": lambda: vt.mask_lab(load_translator()),
+    "position lab": lambda: vt.position_lab(load_translator()),
+    "head lab": lambda: vt.head_lab(load_translator(), SENTENCE),
+    "beam stepper": lambda: vt.beam_stepper(load_translator()),
     "beam stepper of draws": lambda: BeamStepper(load_translator().sample(SENTENCE, 2.0)),
-    "mask lab of a masked-word model": lambda: labs.mask_lab(small_masked_model(), [SPANISH, "la gata"]),
-    "head lab of a language model": lambda: labs.head_lab(small_language_model(), "el gato"),
-    "head lab of a masked-word model": lambda: labs.head_lab(small_masked_model(), "el [?] negro duerme"),
-    "beam stepper of a language model": lambda: labs.beam_stepper(small_language_model(), "el gato"),
-    "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
-    "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
+    "mask lab of a masked-word model": lambda: vt.mask_lab(small_masked_model(), [SPANISH, "la gata"]),
+    "head lab of a language model": lambda: vt.head_lab(small_language_model(), "el gato"),
+    "head lab of a masked-word model": lambda: vt.head_lab(small_masked_model(), "el [?] negro duerme"),
+    "beam stepper of a language model": lambda: vt.beam_stepper(small_language_model(), "el gato"),
+    "translation lab": lambda: vt.translation_lab(load_translator(), SENTENCE),
+    "trace switch": lambda: vt.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
-    "studio": lambda: labs.studio(load_translator(), SENTENCE),
-    "studio at one head": lambda: labs.studio(load_translator(), SENTENCE, room="head"),
-    "studio of a language model": lambda: labs.studio(small_language_model(), "el gato", room="model"),
-    "initial loss lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
-    "architecture": lambda: labs.architecture(load_translator(), SENTENCE),
-    "architecture at work": lambda: labs.architecture(load_translator(), SENTENCE, step=46),
-    "architecture of a language model": lambda: labs.architecture(small_language_model(), "el gato"),
-    "architecture of a masked-word model": lambda: labs.architecture(small_masked_model(), "el [?] negro"),
-    "embedding map": lambda: labs.embedding_map(load_translator()),
-    "block lab": lambda: labs.block_lab(load_translator(), SENTENCE, changed=2),
-    "model summary lab": lambda: labs.model_summary_lab(d_model=96, n_heads=6),
+    "studio": lambda: vt.studio(load_translator(), SENTENCE),
+    "studio at one head": lambda: vt.studio(load_translator(), SENTENCE, room="head"),
+    "studio of a language model": lambda: vt.studio(small_language_model(), "el gato", room="model"),
+    "initial loss lab": lambda: vt.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
+    "architecture": lambda: vt.architecture(load_translator(), SENTENCE),
+    "architecture at work": lambda: vt.architecture(load_translator(), SENTENCE, step=46),
+    "architecture of a language model": lambda: vt.architecture(small_language_model(), "el gato"),
+    "architecture of a masked-word model": lambda: vt.architecture(small_masked_model(), "el [?] negro"),
+    "embedding map": lambda: vt.embedding_map(load_translator()),
+    "block lab": lambda: vt.block_lab(load_translator(), SENTENCE, changed=2),
+    "model summary lab": lambda: vt.model_summary_lab(d_model=96, n_heads=6),
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "scaling lab": lambda: scaling_lab({d_k: drawn_scores(d_k, n_queries=100) for d_k in (1, 8, 64)}),
     "position clock": lambda: position_clock(sinusoidal_encoding(24, 16).numpy(), 2, position=7),
     "schedule lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5], [0, 1], level=("ln 35", 3.56)),
-    "prediction of a number": lambda: labs.predict_number("How many heads?", 8, unit="heads"),
-    "prediction of a choice": lambda: labs.predict_choice("Which word?", ["el", "gato"], "gato"),
-    "prediction of a row": lambda: labs.predict_row("Where?", ["el", "gato"], [0.1, 0.9]),
-    "prediction of a key": lambda: labs.prediction(
+    "prediction of a number": lambda: vt.predict_number("How many heads?", 8, unit="heads"),
+    "prediction of a choice": lambda: vt.predict_choice("Which word?", ["el", "gato"], "gato"),
+    "prediction of a row": lambda: vt.predict_row("Where?", ["el", "gato"], [0.1, 0.9]),
+    "prediction of a row, answered": lambda: answered(
+        vt.predict_row("Where?", ["el", "gato"], [0.1, 0.9]), [0.5, 0.5]
+    ),
+    "prediction of a key": lambda: vt.prediction(
         make_trace(), "Where does it look?", kind="cross", layer=0, head=0, query=0
     ),
     "exercise form": lambda: ExerciseForm(form_of(exercise("1.1"))),

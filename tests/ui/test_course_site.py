@@ -79,21 +79,21 @@ def predict(view: Locator) -> None:
     if sliders.count():
         sliders.first.press("End")
     view.locator(".vt-answers").get_by_role("button").last.click()  # "Predict", or one of the answers
-    expect(view.locator("> [role=status]")).to_contain_text(re.compile(r"You(r row| said| chose)"))
-    for inner in view.locator(".vt-revealed .vt").all():
+    expect(view.locator(".vt-card > [role=status]")).to_contain_text(re.compile(r"You(r row| said| chose)"))
+    for inner in view.locator(".vt-revealed .vt-root").all():
         expect(inner).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
 
 
 def answer_exercise(view: Locator, kind: str) -> None:
     """Answer an exercise, whatever its kind, and read what is said of it."""
     if kind == "code":
-        expect(view).to_contain_text("A page can't check this answer")
+        expect(view).to_contain_text("Answer it in Jupyter, where Python checks it")
         return
     for field in view.get_by_role("textbox").all():
         field.fill("1")
     check = view.get_by_role("button", name="Check", exact=True)
     (check if check.count() else view.locator(".vt-answers").get_by_role("button").first).click()
-    expect(view.locator("> [role=status]")).to_contain_text(re.compile(r"^(✓ Right|✗ Not yet)\."))
+    expect(view.locator(".vt-card > [role=status]")).to_contain_text(re.compile(r"^(✓ Right|✗ Not yet)\."))
 
 
 def test_the_site_and_each_page_are_small_enough_to_carry(course_site: Path) -> None:

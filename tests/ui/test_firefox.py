@@ -163,7 +163,8 @@ def test_every_lesson_of_the_site_is_reached_in_order(
     ]
     tab.click(".vt-lessons a")
     tab.wait_for_text("h1", "1 · Which word is looked at")
-    tab.wait_for_function("document.querySelectorAll('.vt-prediction button').length === 2")
+    answers = ".vt-prediction .vt-answers button"
+    tab.wait_for_function(f"document.querySelectorAll('{answers}').length === 2")
     check_it_fits(tab, "first lesson")
     inline, shown = tab.evaluate(
         "[...document.querySelectorAll('math')].map((math) => math.getBoundingClientRect().height)"
@@ -173,11 +174,11 @@ def test_every_lesson_of_the_site_is_reached_in_order(
         "[...document.querySelector('mfrac').children].map((part) => part.getBoundingClientRect().y)"
     )
     assert below > above + 5
-    tab.click(".vt-prediction button:nth-of-type(2)")
+    tab.click(f"{answers}:nth-of-type(2)")
     tab.wait_for_text(".vt-prediction [role=status]", "You said negro. The answer is gato.")
     wait_until_drawn(tab, ".vt-prediction .vt-explorer")
 
-    tab.click(".vt-way-on .vt-neighbour")
+    tab.click(".vt-way-on a")
     tab.wait_for_text("h1", "2 · Second")
     wait_until_drawn(tab, ".vt-translation-lab")
     tab.click(".vt-translation-lab .vt-pencil")

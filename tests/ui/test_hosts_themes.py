@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
 
-from viz_transformer import labs
+import viz_transformer as vt
 
 #: Draws a view in a page, in a shadow tree if `shadow` says so, as a host would.
 DRAW = """async ([esm, css, state, shadow]) => {
@@ -41,7 +41,7 @@ CASES = {
 
 
 def draw(page: Page, body: str, shadow: bool) -> Locator:
-    view = labs.predict_number("How many heads?", 8, unit="heads")
+    view = vt.predict_number("How many heads?", 8, unit="heads")
     kept = ("about", "kind", "options", "unit", "question", "afterwards", "guess", "truth", "revealed")
     state = {name: getattr(view, name) for name in kept}
     page.set_content(f"{body}<div id='place'></div>")

@@ -15,7 +15,7 @@ from tests.support.ui_keyboard import walk
 from tests.support.ui_lessons import open_curtains
 from tests.support.ui_windows import kernels_find_this_clone
 
-STEPPER = "from viz_transformer.labs.attention_stepper import thinking_machines\nthinking_machines()"
+STEPPER = "from viz_transformer.widgets.attention_stepper.live import thinking_machines\nthinking_machines()"
 CELLS = {
     "make": MAKE,
     "explorer": "ran = 0\nview = vt.explore(trace, kind='encoder')\nview",

@@ -66,7 +66,7 @@ NO_RECORD = [
 
 CANNOT_BE_READ = "Some of what this browser has kept for this page cannot be read. It was put aside."
 #: What is said of an answer.
-JUDGED = ".vt-verdict, .vt-feedback"
+JUDGED = ".vt-verdict"
 
 Opened = Callable[..., tuple[Page, list[str]]]
 

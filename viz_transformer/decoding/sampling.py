@@ -313,7 +313,7 @@ class _Draws:
 
 
 def _drawn(shares: Sequence[float], number: float) -> int:
-    """Return the id that a number from 0 up to 1 draws; engine/decoding/sampling.js does the same."""
+    """Return the id that a number from 0 up to 1 draws; engine/decoding/sampling.ts does the same."""
     sums = list(accumulate(shares))
     return bisect(sums, number * sums[-1], hi=len(sums) - 1)
 

@@ -1,4 +1,4 @@
-"""The model in JavaScript: it answers a view in the page as `labs` does in the kernel."""
+"""The model in JavaScript: it answers a view in the page as the view's `live.py` does in the kernel."""
 
 from viz_transformer.engine.page_model import PageModel
 

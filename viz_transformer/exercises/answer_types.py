@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from viz_transformer._numbers import short_number
 from viz_transformer.exercises.comparison import (
     UnusableError,
     all_close,
@@ -86,7 +87,8 @@ class Exercise:
     def check(self, answer: Any) -> Check:
         """Return feedback on an answer of any kind; nothing is raised."""
         if answer is ...:
-            return unanswered("Put your answer in place of the three dots, and run both cells.")
+            hint = f' For a hint, run vt.exercises.hint("{self.name}").' if self.hints else ""
+            return unanswered(f"Put your answer in place of the three dots, and run both cells.{hint}")
         try:
             with leaving_nothing(), within_memory():
                 return within_time(WHOLE_LIMIT_S, lambda: self.wanted.check(answer))
@@ -138,7 +140,7 @@ class Number:
         if is_rounded_number(number, value):
             return Check(False, ROUNDED_NUMBER)
         told = "large" if number > value else "small"
-        return Check(False, f"{format_value(number)} is too {told}.")
+        return Check(False, f"{short_number(number)} is too {told}.")
 
     def _near(self, number: float, value: float) -> bool:
         absolute = self.tolerance if value == 0 else 0.0
@@ -182,10 +184,11 @@ class Array:
         wrong = np.argwhere(~np.isclose(found, wanted, rtol=0, atol=self.tolerance))
         at = tuple(map(int, wrong[0]))
         place = f" at {list(at)}" if at else ""
+        first = short_number(found[at]) if found.dtype.kind != "b" else str(found[at])
         return Check(
             False,
             f"{wanted.size - len(wrong)} of {wanted.size} values are right; the first that is not, "
-            f"{format_value(found[at])}, stands{place}.",
+            f"{first}, stands{place}.",
         )
 
     def _near(self, found: np.ndarray, wanted: np.ndarray) -> bool:

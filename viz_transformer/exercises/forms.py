@@ -47,7 +47,7 @@ def form_of(exercise: Exercise, *, in_view: bool = False) -> dict[str, Any]:
     elif isinstance(wanted, Array) and as_array(evaluate(wanted.value)).size <= _TYPED_BY_HAND:
         asked = _array(wanted)
     else:
-        return {"name": exercise.name, "title": exercise.title, "hints": [], "kind": "code"}
+        return {"name": exercise.name, "title": exercise.title, "hints": list(exercise.hints), "kind": "code"}
     return {"name": exercise.name, "title": exercise.title, "hints": list(exercise.hints), **asked}
 
 

@@ -14,7 +14,7 @@ def compare_scorings(d_k: int, *, n_words: int = 8, seed: int = 0) -> dict[str, 
     """Score random queries with random keys by each of the three functions of `model.scoring`.
 
     >>> import viz_transformer as vt
-    >>> scores = vt.labs.compare_scorings(d_k=64)
+    >>> scores = vt.compare_scorings(d_k=64)
     >>> sorted(scores), scores["dot"].shape
     (['additive', 'dot', 'scaled dot'], (8, 8))
 

@@ -12,6 +12,7 @@ from viz_transformer._files import given_path
 from viz_transformer._text import given_heading
 from viz_transformer.errors import UserError
 from viz_transformer.export.carried import carried_part, smaller_part
+from viz_transformer.export.embedding import place_beside, write_lines
 from viz_transformer.export.page import check_replaceable, check_size, page_pieces, write_page
 from viz_transformer.export.page_parts import expected_bytes, parts_of_live, ready_for_export
 
@@ -27,6 +28,7 @@ def export_html(
     layers: Iterable[int] | None = None,
     heads: Iterable[int] | None = None,
     bits: int = 16,
+    embed: bool = False,
 ) -> Path:
     """Write one view or several into one HTML file, whole or not at all; returns its path.
 
@@ -41,6 +43,13 @@ def export_html(
     >>> vt.export_html(vt.explore(trace), "attention.html").name
     'attention.html'
 
+    With `embed` the file `attention.embed.html` is written beside it: an ``<iframe>`` to paste into
+    a course's page, and a script by which the frame becomes as high as its page.
+
+    >>> page = vt.export_html(vt.explore(trace), "attention.html", embed=True)
+    >>> page.with_name("attention.embed.html").read_text().partition(" title")[0]
+    '<iframe class="viz-transformer" src="attention.html"'
+
     Args:
         views: a view, a lab, or a list of them.
         path: the file to write.
@@ -51,6 +60,8 @@ def export_html(
         heads: the heads of each of these layers, likewise.
         bits: of each weight of these, 16 or 8. In 8 bits a weight is off by at most 1/254 of the
             largest in its row; the page says so.
+        embed: write the lines for another page, too. Where that page stands in another folder or on
+            another server, the address of this one is to be put into its `src`.
 
     Raises:
         UserError: if `views` is empty or holds something that is not a view; if the page would be
@@ -59,6 +70,7 @@ def export_html(
     """
     path, title = given_path(path), given_heading(title)
     check_replaceable(path)
+    beside = place_beside(path) if embed else None
     listed = [views] if isinstance(views, ipywidgets.Widget) else views
     if not isinstance(listed, Sequence) or not all(isinstance(view, ipywidgets.Widget) for view in listed):
         raise UserError(
@@ -77,4 +89,7 @@ def export_html(
         raise UserError(
             f"export_html found no view in {type(listed[0]).__name__}; make one with vt.explore(trace)"
         )
-    return write_page(path, page_pieces(title, places, parts), max_megabytes=max_megabytes)
+    written = write_page(path, page_pieces(title, places, parts), max_megabytes=max_megabytes)
+    if beside:
+        write_lines(beside, written, title)
+    return written

@@ -4,7 +4,12 @@
 // while the rest of a large page still loads.
 
 import { keepFiguresInSight } from "./figures.ts";
-import { keepAnswer, keptAnswer, putMalformedAside, say, whenReadable } from "./store.js";
+import { tellHeight } from "./frame.ts";
+import { keepAnswer, keptAnswer, putMalformedAside, say, sayUnlessLasting, whenReadable } from "./store.js";
+import { Visits } from "./visits.ts";
+
+/** Traits that Back leaves alone: the text size suits the reader, and replies are no choice. */
+const NOT_VISITED = ["text_size", "answers"];
 
 /**
  * Fulfilled when all of the page is there, and all its scripts have run.
@@ -27,18 +32,28 @@ function isLoading() {
  *
  * @param {Record<string, any>} state the view's traits
  * @param {any} [manager] the page's widget manager
+ * @param {(name: string) => void} [before] called before a trait gets another value
  */
-export function pageModel(state, manager = null) {
+export function pageModel(state, manager = null, before = () => {}) {
   const listeners = new Map();
   const { name: keptAs, trait: keptTrait } = state.keeps ?? {};
+  const tell = (name) => {
+    for (const listener of listeners.get(`change:${name}`) ?? []) listener();
+  };
   const model = {
     widget_manager: manager,
     get: (name) => state[name],
     set(name, value) {
       if (state[name] === value) return;
+      if (!keptAs && !NOT_VISITED.includes(name)) before(name);
       state[name] = value;
       if (keptAs && name === keptTrait) keepAnswer(keptAs, value);
-      for (const listener of listeners.get(`change:${name}`) ?? []) listener();
+      tell(name);
+    },
+    /** Set traits; the function that is returned tells of them. */
+    setAll(traits) {
+      Object.assign(state, traits);
+      return () => Object.keys(traits).forEach(tell);
     },
     save_changes() {},
     on(event, listener) {
@@ -71,8 +86,9 @@ function restoreAnswer(model, widget, place) {
 /**
  * The widget manager of a page, whose model ids are the views' numbers.
  * @param {{ script: string, state: Record<string, any> }[]} views
+ * @param {Visits | null} [visits] what Back and Forward return to
  */
-export function pageManager(views) {
+export function pageManager(views, visits = null) {
   const models = new Map();
   const scripts = new Map();
   const manager = {
@@ -80,7 +96,9 @@ export function pageManager(views) {
       const view = views[Number(id)];
       if (!view) throw new Error("it is not on this page");
       if (!models.has(id)) {
-        models.set(id, pageModel(revive(view.state), manager));
+        const model = pageModel(revive(view.state), manager, (name) => visits?.before(id, name));
+        if (!view.state.keeps?.name) model.setAll(visits?.add(id, model) ?? {});
+        models.set(id, model);
         scripts.set(models.get(id), view.script);
         await makeReady(models.get(id), view.script, id);
       }
@@ -186,9 +204,11 @@ if (written) {
   const { views } = JSON.parse(written.textContent);
   document.querySelector("body > .vt-instead")?.remove();
   whenReadable(putMalformedAside);
+  if (views.some(({ state }) => state.keeps?.name)) sayUnlessLasting();
+  tellHeight();
   keepFiguresInSight();
   followExercises(); // before the forms show what the browser has kept
-  const manager = pageManager(views);
+  const manager = pageManager(views, new Visits(written.textContent));
   views.forEach(({ script }, number) => {
     openPlaces(manager, number, script, document.querySelectorAll(`[data-view="${number}"]`));
   });

@@ -127,8 +127,8 @@ def write_page(path: str | os.PathLike[str], text: str | Sequence[str], *, max_m
     return Path(path)
 
 
-def check_replaceable(path: Path) -> None:
-    """Refuse to replace a file that is no page of ours.
+def check_replaceable(path: Path, beginning: bytes = _BEGINNING) -> None:
+    """Refuse to replace a file that does not begin as a page of ours does.
 
     Raises:
         FileError: if one is there.
@@ -137,7 +137,7 @@ def check_replaceable(path: Path) -> None:
         return
     try:
         with path.open("rb") as file:
-            is_ours = file.read(len(_BEGINNING)) == _BEGINNING
+            is_ours = file.read(len(beginning)) == beginning
     except OSError:
         is_ours = False
     if not is_ours:

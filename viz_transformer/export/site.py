@@ -41,6 +41,11 @@ _ABOUT = (
     "Every picture on these pages can be used. The models run in the page, without Python and without a "
     "network, and what you answer is kept in this browser alone."
 )
+#: What the first page says until its script runs.
+_NOT_RUNNING = (
+    '<p class="vt-instead">Scripts do not run here: the search finds nothing, and what has been read is not '
+    "shown. Every lesson opens all the same.</p>"
+)
 
 
 @dataclass(frozen=True)
@@ -259,9 +264,9 @@ def _index(pages: Sequence[Page], title: str, data: dict[str, Any]) -> str:
         f'\n<ol class="vt-lessons">\n{lessons}\n</ol></div>\n'
         '<ol class="vt-found" aria-live="polite"></ol></aside>\n</main>'
     )
-    body = "\n".join([_bar(named + search), main, _script(data)])
-    style = inline_style(text_beside(__file__, "site.css"))
-    return document(title, body, styles=[style], policy={"script-src": [source_hash(page_script("site.js"))]})
+    body = "\n".join([_bar(named + search), _NOT_RUNNING, main, _script(data)])
+    styles = [inline_style(text_beside(__file__, name)) for name in ("site.css", "places.css")]
+    return document(title, body, styles=styles, policy={"script-src": [source_hash(page_script("site.js"))]})
 
 
 def _lessons(count: int) -> str:

@@ -1,5 +1,6 @@
 // The script of a site's pages: theme and text size, what has been read and answered, and the search.
 
+import { tellHeight } from "./frame.ts";
 import {
   followKept,
   keepChoice,
@@ -7,6 +8,7 @@ import {
   kept,
   keptChoice,
   putMalformedAside,
+  sayUnlessLasting,
   whenReadable,
 } from "./store.js";
 
@@ -189,6 +191,9 @@ function open(): void {
   if (!written) return;
   const { page, pages, sections }: Site = JSON.parse(written.textContent ?? "");
   whenReadable(putMalformedAside);
+  sayUnlessLasting();
+  tellHeight();
+  find("body > .vt-instead")?.remove();
   addSwitches();
   closeMenu(find(".vt-more"));
   const end = find(".vt-way-on");

@@ -1,6 +1,8 @@
 // What this browser keeps between visits: what was chosen for all pages, and of each page what was read and
 // answered.
 
+import { isLasting, keepText, readText } from "./storage.ts";
+
 const SHARED = "viz-transformer"; // what was chosen; also what version 1 kept, without saying of which page
 const VERSION = 2;
 
@@ -19,12 +21,12 @@ function isPlain(value) {
 
 /** The values that fit, and those that don't, of what stands under a key. */
 function stored(key) {
-  let [text, found] = [null, null];
+  const text = readText(key);
+  let found = null;
   try {
-    text = localStorage.getItem(key);
     found = JSON.parse(text);
   } catch {
-    // The browser may keep nothing, or it is no JSON.
+    // It is no JSON.
   }
   if (text !== null && !isPlain(found)) found = { text };
   const fits = ([name, value]) => Object.hasOwn(FITS, name) && FITS[name](value);
@@ -37,14 +39,19 @@ function stored(key) {
 function store(key, change) {
   const { good, odd } = stored(key);
   const aside = { ...good.aside, ...odd, ...change.aside };
-  try {
-    localStorage.setItem(key, JSON.stringify({ ...good, ...change, aside }));
-  } catch {
-    // Private windows and full disks keep nothing; the page works without.
-  }
+  keepText(key, JSON.stringify({ ...good, ...change, aside }));
 }
 
-const addressOf = (page) => new URL(page, location.href).pathname.replace(/\.html$/, "");
+/** The path of a page beside this one, which has no address of its own in `srcdoc`. */
+function addressOf(page) {
+  let address = page;
+  try {
+    address = new URL(page, location.href).pathname;
+  } catch {
+    // A page in `srcdoc` has none beside it.
+  }
+  return address.replace(/\.html$/, "");
+}
 const keyOf = (page) => `${SHARED} ${VERSION} ${addressOf(page)}`;
 
 /** Of what version 1 kept, the answers that are certainly this page's: exercises, and 3.p1 on 03_softmax. */
@@ -101,6 +108,13 @@ export function putMalformedAside() {
   const odd = [SHARED, keyOf(location.href)].filter((key) => Object.keys(stored(key).odd).length);
   for (const key of odd) store(key, {});
   if (odd.length) say("Some of what this browser has kept for this page cannot be read. It was put aside.");
+}
+
+/** Say it, once, where nothing is kept after the page is closed. */
+export function sayUnlessLasting() {
+  if (isLasting() || document.querySelector(".vt-not-lasting")) return;
+  say("This browser keeps nothing of this page: what you answer lasts until it is closed.");
+  document.querySelector(".vt-note")?.classList.add("vt-not-lasting");
 }
 
 /**

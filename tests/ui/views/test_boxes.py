@@ -13,14 +13,14 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import viz_transformer as vt
 from tests.support.ui_boxes import LEAST_SIZE, faults_of_text, note_canvas_text
 from tests.support.ui_jupyterlab import TIMEOUT_S, guard
-from tests.support.ui_staged import LONG_STAGED, STAGED
+from tests.support.ui_staged import CARDS, LONG_STAGED, STAGED
 from tests.support.ui_sweep import ROOT
 from tests.support.ui_windows import ELSEWHERE_ASKED
 from viz_transformer.export import export_html
-from viz_transformer.labs.tours import lessons_with_tours
+from viz_transformer.tours import lessons_with_tours
 from viz_transformer.widgets.base.view import View
 
-VIEWS = {**STAGED, **LONG_STAGED}
+VIEWS = {**STAGED, **LONG_STAGED, **CARDS}
 #: Windows from the narrowest phone to a large screen, in pixels.
 WINDOWS = {320: 640, 768: 1024, 1280: 800, 2560: 1440}
 #: A laptop's window at a browser's zoom, in percent: to a page it is a smaller one.

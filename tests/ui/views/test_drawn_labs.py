@@ -17,7 +17,6 @@ from tests.support.on_screen import drag, show
 from tests.support.ui_jupyterlab import next_frames
 from tests.support.ui_views import falling
 from tests.support.ui_windows import LAPTOP, PHONE
-from viz_transformer import labs
 from viz_transformer.analysis.positions import look_alikes
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
@@ -36,8 +35,8 @@ MAKE: dict[str, Callable[[], View]] = {
     "scaling-lab": lambda: scaling_lab(SCORES),
     "position-clock": lambda: position_clock(TABLE, 3, position=7),
     "schedule-lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5, 10], [0, 1], level=("ln 35", 3.56)),
-    "initial-loss-lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
-    "model-summary-lab": labs.model_summary_lab,
+    "initial-loss-lab": lambda: vt.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
+    "model-summary-lab": vt.model_summary_lab,
     "embedding-map": vt.embedding_map,
 }
 Opened = Callable[[str], Locator]
@@ -65,6 +64,20 @@ def value(knob: Locator) -> float:
 def bars(root: Locator, column: str) -> list[str]:
     """The numbers at the bars of a column."""
     return root.get_by_role("group", name=column, exact=True).locator(".vt-number").all_text_contents()
+
+
+def test_of_a_thousand_positions_the_waves_of_a_page_are_drawn(kept_page: Page, tmp_path: Path) -> None:
+    table = sinusoidal_encoding(1000, 64).numpy()
+    root = show(kept_page, position_clock(table, 3, position=7), tmp_path, "position-clock")
+    position, surface = handle(root, "position").first, root.locator(".vt-surface")
+    box = surface.bounding_box()
+    assert box is not None
+    surface.click(position={"x": box["width"] - 2, "y": 20})
+    last = int(value(position))
+    assert 100 < last < 400
+    expect(root.get_by_text(f"0 to {last} of 1000")).to_be_visible()
+    surface.click(position={"x": box["width"] - 2, "y": box["height"] - 2})  # the table has them all
+    assert value(position) == 999
 
 
 def test_softmax_scores_are_dragged_and_moved_by_keys(opened: Opened) -> None:

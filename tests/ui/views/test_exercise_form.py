@@ -66,7 +66,7 @@ def form(page: Page, name: str) -> Locator:
 
 
 def told(page: Page, name: str) -> Locator:
-    return form(page, name).locator("> [role=status]")
+    return form(page, name).locator(".vt-card > [role=status]")
 
 
 def test_each_kind_is_answered_checked_and_kept(lesson: Page) -> None:
@@ -77,9 +77,13 @@ def test_each_kind_is_answered_checked_and_kept(lesson: Page) -> None:
     counting = exercise("1.1").wanted
     one_kind = next(each for each in counting.mistakes if each.answer == 8)
     field = form(lesson, "1.1").get_by_role("textbox", name="your number")
+    for answer, problem in {"": "Write a number first.", "eight": "“eight” is no number"}.items():
+        field.fill(answer)
+        field.press("Enter")
+        expect(form(lesson, "1.1").get_by_role("alert")).to_contain_text(problem)
+        expect(form(lesson, "1.1").get_by_text(problem)).to_have_count(1)  # it is said once
+        expect(field).to_have_attribute("aria-invalid", "true")
     for answer, message in {
-        "": "Write a number first.",
-        "eight": "“eight” is no number; write one such as 0.25 or 1/4.",
         "2 * 4": f"✗ Not yet. {one_kind.message}",
         "100": "✗ Not yet. 100 is too large.",
         "24": f"✓ Right. {counting.right}",
@@ -94,13 +98,16 @@ def test_each_kind_is_answered_checked_and_kept(lesson: Page) -> None:
     form(lesson, "4.1").get_by_role("button", name="Check").click()
     of_three = "✗ Not yet. 2 of 3 values are right; the first that is not, 2, stands at [2]."
     expect(told(lesson, "4.1")).to_have_text(of_three)
+    invalid = form(lesson, "4.1").locator("[aria-invalid=true]")
+    expect(invalid).to_have_attribute("aria-label", "[2]")
 
     invariant = form(lesson, "6.1").get_by_role("button", name="invariant", exact=True)
     form(lesson, "6.1").get_by_role("button", name="equivariant").click()
     expect(told(lesson, "6.1")).to_contain_text("Not yet. That is what the vectors are")
     invariant.click()
     expect(told(lesson, "6.1")).to_contain_text("Right.")
-    expect(form(lesson, "7.2")).to_contain_text("A page can't check this answer")
+    expect(form(lesson, "7.2")).to_contain_text("Answer it in Jupyter, where Python checks it: viz-")
+    expect(form(lesson, "7.2").get_by_role("button", name="Hint")).to_be_visible()
 
     lesson.reload()
     expect(field).to_have_value("24")

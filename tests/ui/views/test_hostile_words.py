@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Page
 
+import viz_transformer as vt
 from tests.support.attention_steps import random_steps
 from tests.support.hand_made_searches import hand_made
 from tests.support.hand_made_traces import HOSTILE, hostile_trace
 from tests.support.hand_made_trainings import hostile_training
 from tests.support.on_screen import show
 from tests.support.ui_jupyterlab import next_frames
-from viz_transformer import labs
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 from viz_transformer.widgets.base.view import View
@@ -45,7 +45,7 @@ def position_lab() -> PositionLab:
     def answer(request: dict) -> dict:
         return {"moved": [0.1] * N, "translation": HOSTILE[0], "as_written": HOSTILE[1]}
 
-    made = labs.position_lab(load_translator())
+    made = vt.position_lab(load_translator())
     tables = {"sinusoids": made.table, "learned": made.table}
     orders = [list(range(N))[::-1]]
     return PositionLab(**tables, head=made._head, words=HOSTILE, orders=orders, answer=answer)

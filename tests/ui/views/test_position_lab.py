@@ -14,7 +14,7 @@ from tests.support.on_screen import drag, number, numbers, show
 from tests.support.ui_jupyterlab import next_frames
 from viz_transformer.analysis.positions import look_alikes, rms, wavelength
 from viz_transformer.experiments.shift import shift_experiment
-from viz_transformer.labs.position_lab import position_lab
+from viz_transformer.widgets.position_lab.live import position_lab
 from viz_transformer.widgets.position_lab.view import ENCODINGS, PositionLab
 
 WRITTEN = [0, 1, 2, 3, 4]

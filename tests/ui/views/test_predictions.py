@@ -41,7 +41,7 @@ def test_each_kind_is_guessed_judged_and_kept(page: Page, written: Path) -> None
     page.goto(written.as_uri())
     number, choice, row, key = (page.locator(".vt-prediction").nth(i) for i in range(4))
     number_told, choice_told, row_told, key_told = (
-        each.locator("> [role=status]") for each in (number, choice, row, key)
+        each.locator(".vt-card > [role=status]") for each in (number, choice, row, key)
     )
     expect(key.get_by_role("button").first).to_be_visible()
     expect(page.locator(".vt-verdict")).to_have_count(0)
@@ -59,28 +59,37 @@ def test_each_kind_is_guessed_judged_and_kept(page: Page, written: Path) -> None
     expect(number_told).to_contain_text(told)
     expect(number_told).to_contain_text("Yes.")
     expect(number.get_by_role("img", name="a line")).to_be_visible()
-    expect(field).to_be_disabled()
+    expect(number.locator(".vt-lane")).to_have_text(["8 headsyou: 16 heads"])
+    expect(number.get_by_role("textbox")).to_have_count(0)
 
     choice.get_by_role("button", name="<i>").click()
     expect(choice.locator(".vt-explorer")).to_be_visible()
     page.set_viewport_size({"width": 700, "height": 800})  # it is drawn again
     next_frames(choice)
-    expect(choice.get_by_role("button", name="<i>", exact=True)).to_have_text("✗<i>your answer")
-    expect(choice.locator(".vt-button.vt-true")).to_have_text("✓gato")
-    expect(choice_told).to_have_text("✗ You said <i>. The answer is gato.")
+    expect(choice.locator(".vt-lane")).to_have_text(["gato✓ the answer", "<i>✗ your answer"])
+    expect(choice_told).to_have_text("✗ Not so. You said <i>. The answer is gato.")
     expect(choice.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
 
     row.get_by_role("button", name="Predict").click()
     expect(row.get_by_role("alert")).to_have_text("give at least one of them some weight")
     row.get_by_role("slider", name="gato").press("End")
-    row.get_by_role("button", name="Predict").click()
-    expect(row_told).to_contain_text("✓ Your row has 90% of its weight")
+    expect(row.get_by_role("alert")).to_have_count(0)
+    row.get_by_role("slider", name="el").press("End")
+    row.get_by_role("slider", name="el").press("ArrowLeft")
+    row.get_by_role("button", name="Predict").press("Enter")
+    assert row.evaluate("(root) => root.contains(document.activeElement)")  # the keys are not lost
+    expect(row_told).to_contain_text("Near. Your row has 61% of its weight where it belongs.")
+    expect(row.locator(".vt-lane")).to_have_text(["el10%you: 49%", "gato90%you: 51%"])
+    share = "(bar) => Math.round(100 * bar.offsetWidth / bar.parentElement.offsetWidth)"
+    drawn = row.locator(".vt-lane-bars > *").evaluate_all(f"(bars) => bars.map({share})")
+    assert drawn == [54, 11, 57, 100]  # of each key the guess, and what was measured
     key.get_by_role("button").first.click()
     expect(key_told).to_contain_text("You chose")
+    expect(key.locator(".vt-measured")).to_have_count(5)
 
     page.reload()
     expect(number_told).to_contain_text(told)
     expect(choice_told).to_contain_text("The answer is gato.")
-    expect(row_told).to_contain_text("90%")
+    expect(row_told).to_contain_text("61%")
     expect(key_told).to_have_text("")  # it has no name, and is asked again
     assert errors == []

@@ -14,10 +14,9 @@ from tests.support.on_screen import show, type_text
 from tests.support.ui_explorer import Explorer
 from tests.support.ui_jupyterlab import open_exported
 from tests.support.ui_pages import drawn
-from viz_transformer import labs
 from viz_transformer.export import export_html
-from viz_transformer.labs.block_lab import block_spread
 from viz_transformer.translator import Translator
+from viz_transformer.widgets.block_lab.live import block_spread
 
 SENTENCE = "the black cat sleeps"
 
@@ -123,7 +122,7 @@ def test_a_trace_is_switched_without_python(kept_page: Page, tmp_path: Path, tra
 
 
 def architecture(page: Page, folder: Path, translator: Translator, **options: object) -> Locator:
-    root = show(page, labs.architecture(translator, SENTENCE, **options), folder, "architecture")
+    root = show(page, vt.architecture(translator, SENTENCE, **options), folder, "architecture")
     expect(root.locator(".vt-frame").first).to_be_visible()
     return root
 
@@ -232,7 +231,7 @@ def check_part(
 def test_any_word_of_any_sentence_is_changed_in_any_block(
     kept_page: Page, tmp_path: Path, translator: Translator
 ) -> None:
-    root = show(kept_page, labs.block_lab(translator, changed=2), tmp_path, "block-lab")
+    root = show(kept_page, vt.block_lab(translator, changed=2), tmp_path, "block-lab")
     for part in ("self-attention", "feed-forward"):
         check_part(root, translator, part, 2)
     root.get_by_role("button", name="sleeps").click()
@@ -261,7 +260,7 @@ def test_any_word_of_any_sentence_is_changed_in_any_block(
 def test_a_block_without_an_engine_carries_each_word_of_its_sentence(
     kept_page: Page, tmp_path: Path, translator: Translator
 ) -> None:
-    root = show(kept_page, labs.block_lab(translator, engine="kernel"), tmp_path, "block-lab")
+    root = show(kept_page, vt.block_lab(translator, engine="kernel"), tmp_path, "block-lab")
     root.get_by_role("button", name="cat", exact=True).click()
     check_part(root, translator, "self-attention", 2)
     type_text(root, "the dog")

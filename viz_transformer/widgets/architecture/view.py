@@ -90,7 +90,7 @@ class Architecture(View):
 
         Args:
             answer: given ``{"sentence": str}``, it returns what stands in every box; see
-                `labs.architecture.architecture_reply`.
+                `architecture.live.architecture_reply`.
             sentence: the first text.
             boxes: the model's, in the order of the flow.
             parts: what each kind of box is.

@@ -27,7 +27,7 @@ export function newestReply<Request extends object, Reply>(
   const known: Map<string, Entry> = new NewestMap();
   let [latest, before]: (Entry | null)[] = [null, null];
   let [asked, problem] = ["", ""];
-  const submitted = newestOf((request: Request, onSlow: () => void) => kernel.ask(request, onSlow));
+  const submitted = newestOf(kernel.ask);
   const keep = (request: Request, reply: Reply) => known.set(canonicalJson(request), { request, reply });
   if (first) keep(first.request, first.reply);
 

@@ -55,8 +55,8 @@ export function Stage(props: StageProps) {
       data-inspector={isNarrow ? "sheet" : "side"}
       data-heads={props.headsBeside ? "beside" : "strip"}
     >
-      <header class="vt-header">
-        <div class="vt-chips">{props.header}</div>
+      <header class="vt-header vt-beside">
+        <div class="vt-chips vt-beside">{props.header}</div>
         <Menu
           {...props}
           isPresented={isPresented(zones.current)}
@@ -68,13 +68,13 @@ export function Stage(props: StageProps) {
       </header>
       {props.heads && <nav class="vt-heads">{props.heads}</nav>}
       <div class="vt-stage">
-        <div class="vt-told">
-          {props.trail && <div class="vt-trail">{props.trail}</div>}
+        <div class="vt-told vt-beside">
+          {props.trail && <div class="vt-trail vt-beside">{props.trail}</div>}
           <p class="vt-headline" aria-live="polite" ref={headline}>
             {props.headline}
           </p>
           {props.line && <p class="vt-line">{props.line}</p>}
-          {props.controls && <div class="vt-controls">{props.controls}</div>}
+          {props.controls && <div class="vt-controls vt-beside">{props.controls}</div>}
         </div>
         <div class="vt-picture">{props.children}</div>
       </div>
@@ -91,7 +91,7 @@ export function Stage(props: StageProps) {
           <div class="vt-sheet">{props.inspector}</div>
         </aside>
       )}
-      {props.timeline && <footer class="vt-timeline">{props.timeline}</footer>}
+      {props.timeline && <footer class="vt-timeline vt-beside">{props.timeline}</footer>}
     </div>
   );
 }
@@ -102,7 +102,8 @@ function fitLine(node: HTMLElement): void {
   const share = node.clientWidth / node.scrollWidth;
   const { fontSize, lineHeight } = getComputedStyle(node);
   const isFitted = share < 1 && share >= SMALLEST;
-  const fitted = { fontSize: `${Number.parseFloat(fontSize) * share}px`, lineHeight };
+  const size = Math.floor(10 * Number.parseFloat(fontSize) * share) / 10; // both widths are rounded
+  const fitted = { fontSize: `${size}px`, lineHeight };
   Object.assign(node.style, { fontSize: "", lineHeight: "", whiteSpace: "" }, isFitted ? fitted : {});
 }
 
@@ -126,7 +127,7 @@ export function Menu(props: MenuProps) {
   const larger = nextTextSize(textSize, 1);
   const next = larger > textSize ? larger : 1; // from the largest back to the usual
   return (
-    <div class="vt-menu">
+    <div class="vt-menu vt-beside">
       <button type="button" aria-label={named} title={named} onClick={() => help.current?.togglePopover()}>
         ?
       </button>

@@ -9,6 +9,7 @@ import { createView, heightInSight } from "./js/view.js";
 import { isPresented } from "./present.ts";
 import type { Change } from "./prose_links.ts";
 
+const MEASURED = 16; // pixels that texts are measured at
 const LEAST_HEIGHT = 480; // pixels: less is scrolled
 const LARGER = 1.25; // times, when presented; stage.css has the same
 const MOST_HEIGHT = 1100; // on a screen held upright nobody looks at both ends at once
@@ -29,21 +30,28 @@ export interface Frame<Traits> {
   height: number;
   /** Pixels of the unit that text and spaces are multiples of; stage.css has the same. */
   unit: number;
+  /** How wide a text of the usual size is, in units. */
+  measure: (text: string, isBold?: boolean) => number;
   about: string;
   /** For `useKernel`, and for what has a model of its own. */
   model: Model;
-  /** What marimo draws other widgets by. */
-  host: unknown;
+  /** What marimo draws a view inside this one by. */
+  host?: unknown;
 }
 
 interface Definition<Traits> {
   /** The class of its root is `vt-` and this. */
   name: string;
-  label: string;
+  label: string | ((traits: Readonly<Traits>) => string);
   traits: readonly (keyof Traits & string)[];
   /** What a change by a word in the prose means besides. */
   whole?: (change: Change) => Change;
+  /** A component of the frame: it may use hooks. */
   draw: (frame: Frame<Traits>) => ComponentChild;
+}
+
+function Drawn<Traits>({ draw, frame }: Pick<Definition<Traits>, "draw"> & { frame: Frame<Traits> }) {
+  return <>{draw(frame)}</>;
 }
 
 /** What every stage takes of the frame that it is drawn in. */
@@ -58,11 +66,12 @@ export const stageOf = <Traits extends { text_size: number }>(frame: Frame<Trait
 /** What anywidget and exported pages take as a view's module. */
 export function stageView<Traits extends object>({ name, label, traits, whole, draw }: Definition<Traits>) {
   function render({ model, el, host }: { model: Model; el: HTMLElement; host?: unknown }): () => void {
+    const now = () => Object.fromEntries(traits.map((trait) => [trait, model.get(trait)])) as Traits;
     const view = createView({
       model,
       el,
       name,
-      label,
+      label: typeof label === "function" ? label(now()) : label,
       traits: [...traits],
       staged: true,
       whole,
@@ -71,7 +80,6 @@ export function stageView<Traits extends object>({ name, label, traits, whole, d
         const most = presented ? Number.POSITIVE_INFINITY : MOST_HEIGHT;
         const height = Math.min(most, Math.max(LEAST_HEIGHT, heightInSight(view.root)));
         const larger = (presented ? LARGER : 1) * (model.get("text_size") ?? 1);
-        const now = () => Object.fromEntries(traits.map((trait) => [trait, model.get(trait)])) as Traits;
         const frame: Frame<Traits> = {
           traits: now(),
           set: (change) =>
@@ -81,11 +89,12 @@ export function stageView<Traits extends object>({ name, label, traits, whole, d
           width,
           height,
           unit: Math.min(26, Math.max(16, width / 80)) * larger,
+          measure: (text, isBold = false) => (theme.measure?.(text, MEASURED, isBold) ?? 0) / MEASURED,
           about: model.get("about") ?? "",
           model,
           host,
         };
-        renderTree(draw(frame), view.root);
+        renderTree(<Drawn draw={draw} frame={frame} />, view.root);
       },
     });
     return () => {

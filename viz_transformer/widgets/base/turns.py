@@ -15,13 +15,15 @@ from IPython import get_ipython
 
 #: In how many seconds a thread that runs no cell surely takes up what it is given.
 _TAKEN_UP_S = 0.1
+#: So long a page waits for the end of some work before its next message is read, which may stop that work.
+_DONE_S = 1.0
 
 
 def in_turn(work: Callable[[], None]) -> None:
     """Do the work where cells run: at once if this is there, else as soon as no cell is running.
 
-    Returns when the work is done, because a page sends its next change after that. While a cell runs it
-    returns before, because other widgets' messages, a button that stops the cell among them, come after.
+    Returns when the work is done, because a page sends its next change after that. While a cell runs, or
+    where the work takes long, it returns before: other messages, such as one that stops either, come after.
     """
     loop = _loop_of_cells()
     if loop is None or threading.current_thread() is threading.main_thread():
@@ -38,7 +40,7 @@ def in_turn(work: Callable[[], None]) -> None:
 
     loop.add_callback(turn)
     if begun.wait(_TAKEN_UP_S):
-        ended.wait()
+        ended.wait(_DONE_S)
 
 
 def _loop_of_cells() -> Any:

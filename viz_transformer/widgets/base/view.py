@@ -1,7 +1,7 @@
 """The base class of views: its traits, its static picture, and the function that answers requests.
 
 A view never sees a model. Where it needs one, it is given a function from a request to a reply
-(see `labs`); an exported page carries some of the replies instead.
+(see `live.py` of the view); an exported page carries some of the replies instead.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import anywidget
 import traitlets
 from ipywidgets import widget_serialization
 
+from viz_transformer._work import Stopped, Work
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.paced_changes import PacedChanges
 from viz_transformer.widgets.base.requests import Schema, check_reply, check_request
@@ -37,7 +38,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         about: what the view shows, in two sentences; displayed on request.
         live: whether there is a function behind the view, so that it can answer new requests.
         engine: what answers them in the page itself, without the kernel; empty if nothing does.
-            See `labs.page_engine`.
+            See `base.live`.
     """
 
     about = traitlets.Unicode(help="what am I looking at, in two sentences").tag(sync=True)
@@ -65,6 +66,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             traits: the first values of the view's traits.
         """
         self._answer = answer
+        self._works: dict[str, Work] = {}  # what the page waits for, by the number of its request
         shared = shared_script(getattr(self, "_esm", None), getattr(self, "_css", ""))
         if shared:
             self._esm, self._css = LOADER, ""  # before anywidget makes traits of them
@@ -92,7 +94,9 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             UserError: if no function answers this view, or the request cannot be answered.
         """
         if self._answer is None:
-            raise UserError("this view has no live model behind it; make it with a lab of vt.labs")
+            raise UserError(
+                "this view has no live model behind it; make it with vt.head_lab(model) or its like"
+            )
         return self._answer(request)
 
     def requests(self) -> tuple[Schema, ...]:
@@ -134,25 +138,41 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         raise NotImplementedError
 
     def _handle_msg(self, msg: dict[str, Any]) -> None:
-        """Take a message from the page in turn with the cells: a change, or a question."""
+        """Take a change or a question in turn with the cells, and the word to stop a question at once."""
         handle = partial(super()._handle_msg, msg)
-        is_question = msg["content"]["data"].get("method") == "custom"
-        if is_question and self._only_reads:
+        data = msg["content"]["data"]
+        content = data.get("content") if data.get("method") == "custom" else None
+        if isinstance(content, dict) and isinstance(content.get("stop"), str):
+            if work := self._works.get(content["stop"]):
+                work.stop()
+            return
+        if content is not None and self._only_reads:
             handle()
-        else:
-            in_turn(handle)
+            return
+        if isinstance(content, dict) and isinstance(content.get("id"), str):
+            self._works.setdefault(content["id"], self._work(content["id"]))
+        in_turn(handle)
+
+    def _work(self, name: Any) -> Work:
+        return Work(lambda words: self.send({"id": name, "words": words}))
 
     def _on_message(self, _: View, content: dict[str, Any], __: list[bytes]) -> None:
         """Answer a request of the page; the browser keeps requests and replies in order."""
         if not isinstance(content, dict) or "ask" not in content:
             return
         name = {"id": content.get("id")}
+        work = self._works.get(str(name["id"])) or self._work(name["id"])
         try:
             if self._answer is None:
-                raise UserError("this view has no live model behind it; make it with a lab of vt.labs")
+                raise UserError(
+                    "this view has no live model behind it; make it with vt.head_lab(model) or its like"
+                )
             check_request(content["ask"], self.requests())
-            reply, buffers = split_bytes(self.answer(content["ask"]))
+            with work.under_way():
+                reply, buffers = split_bytes(self.answer(content["ask"]))
             check_reply(buffers)
+        except Stopped:
+            self.send({**name, "error": "stopped"})
         except UserError as error:
             self.send({**name, "error": str(error)})
         except Exception as error:  # the page must not wait forever; the log has the rest
@@ -160,6 +180,8 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             raise
         else:
             self.send({**name, "reply": reply}, buffers)
+        finally:
+            self._works.pop(str(name["id"]), None)
 
 
 @contextmanager

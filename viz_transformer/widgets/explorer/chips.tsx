@@ -90,7 +90,7 @@ function Words({ names, side, at, choose }: WordsProps) {
 export function Finder({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
   const { search } = snapshot.options;
   return (
-    <label class="vt-finder">
+    <label class="vt-finder vt-beside">
       Find a word
       <input
         type="search"
@@ -107,7 +107,7 @@ export function Finder({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
           event.stopPropagation();
         }}
       />
-      <output>{search ? foundInWords(snapshot.found) : ""}</output>
+      <output class="vt-small">{search ? foundInWords(snapshot.found) : ""}</output>
     </label>
   );
 }

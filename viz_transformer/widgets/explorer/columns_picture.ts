@@ -19,7 +19,6 @@ import {
   type ColumnsLayout,
   columnsLayout,
   curveOf,
-  pointOf,
   scrollTo,
   thickness,
   tokenAt,
@@ -27,10 +26,11 @@ import {
 } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.js";
 import { movePlace, type Place, pinOf } from "./linked_columns.js";
-import { addCanvas, type Mount, type Picture } from "./mount.ts";
+import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
 import type { Room, StageTheme } from "./room.ts";
 import type { Snapshot } from "./snapshot.js";
+import { drawDots, strokeCurve } from "./strokes.ts";
 
 const LABEL = "Words and who attends to whom: the arrow keys choose query and key";
 const SLIM = 100; // a column whose words get all of its width
@@ -38,8 +38,6 @@ const TITLE = 26; // above the columns
 const insetOf = (width: number) => (width < SLIM ? 6 : 9); // of a word in its box
 const [LARGE, USUAL, SMALL] = [18, 15, 12.5]; // a word; at the usual width 20, 17 and 14 pixels
 const PALE = 0.13; // where on the scale of weights the arcs are that are not chosen
-const DOTS = 3; // that flow along an arc
-const SHORT = 44; // an arc on which there is room for one
 
 type Paths = ReturnType<typeof pathsOf>;
 
@@ -65,7 +63,7 @@ class ColumnsPicture implements Picture {
     this.#titles = element(node, "div", "vt-columns", { "aria-hidden": "true" });
     this.#scroller = element(node, "div", "vt-scroll");
     this.#scrolled = element(this.#scroller, "div", "vt-scrolled"); // as high as all words; the canvas stays in view
-    this.#canvas = addCanvas(room, this.#scrolled, LABEL);
+    this.#canvas = addRoomCanvas(room, this.#scrolled, LABEL);
     this.close = this.#canvas.close;
     const { canvas, view } = this.#canvas;
     this.marks = { on: canvas, of: (shown, query, key) => this.#markOf(shown, query, key) };
@@ -284,16 +282,16 @@ function drawColumns(
   const stops = limit === null ? theme.stops : theme.signedStops;
   for (const arc of arcs) {
     if (!arcInView(layout, top, arc)) continue;
-    const [x0, y0, x1, y1, x2, y2, x3, y3] = curveOf(layout, arc);
-    context.strokeStyle = `rgb(${colourOf(shadeOfArc(arc, limit), stops)})`;
-    context.lineWidth = thickness(arc.value, layout);
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.bezierCurveTo(x1, y1, x2, y2, x3, y3);
-    context.stroke();
+    const colour = `rgb(${colourOf(shadeOfArc(arc, limit), stops)})`;
+    strokeCurve(context, curveOf(layout, arc), colour, thickness(arc.value, layout));
   }
   if (focus && drawn.flow.isMoving())
-    for (const arc of arcs) if (!arc.isPale) drawDots(context, layout, arc, drawn, room);
+    for (const arc of arcs.filter(({ isPale }) => !isPale))
+      drawDots(context, curveOf(layout, arc), drawn.flow.share(), {
+        colour: theme.roles.paper,
+        radius: Math.max(1, thickness(arc.value, layout) / 4),
+        isTurned: !drawn.links[arc.at].flip, // keys stand left where the link is turned
+      });
   snapshot.names.forEach((_, at) => {
     drawColumn(context, layout, top, at, drawn, room);
   });
@@ -327,29 +325,6 @@ function shadeOfArc({ value, isPale }: DrawnArc, limit: number | null): number {
 function arcOfCell([one, other]: Place[]): Omit<Arc, "value"> {
   const [left, right] = one!.column < other!.column ? [one!, other!] : [other!, one!];
   return { at: left.column, left: left.index, right: right.index };
-}
-
-/** Dots that flow from the key to the query, as large as the weight. */
-function drawDots(
-  context: CanvasRenderingContext2D,
-  layout: Layout,
-  arc: Arc,
-  { links, flow }: Drawn,
-  room: Room,
-) {
-  const curve = curveOf(layout, arc);
-  const length = Math.hypot(curve[6] - curve[0], curve[7] - curve[1]);
-  const count = length < SHORT ? 1 : DOTS;
-  const radius = Math.max(1, thickness(arc.value, layout) / 4);
-  context.fillStyle = room.theme.roles.paper;
-  for (let dot = 0; dot < count; dot++) {
-    const t = flow.share() * (1 + (count - 1) * 0.15) - dot * 0.15;
-    if (t < 0 || t > 1) continue;
-    const [x, y] = pointOf(curve, links[arc.at].flip ? t : 1 - t); // keys stand left where the link is turned
-    context.beginPath();
-    context.arc(x, y, radius, 0, 7);
-    context.fill();
-  }
 }
 
 /** The words of a column, each with how strongly the paths reach it. */

@@ -4,7 +4,7 @@ import { element, setText } from "../base/js/controls.js";
 import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
 import { onRoomKey, type Picked, pin, togglePin } from "./choose.ts";
 import { type Axis, tokenOf } from "./displayed_head.js";
-import { addCanvas, type Mount } from "./mount.ts";
+import { addRoomCanvas, type Mount } from "./mount.ts";
 import {
   countApart,
   drawPicture,
@@ -20,7 +20,7 @@ import {
 const LABEL = "The picture: the arrow keys choose the patch that attends";
 
 export const patchesPicture: Mount = (room, node) => {
-  const { canvas, announce, view, close } = addCanvas(room, node, LABEL);
+  const { canvas, announce, view, close } = addRoomCanvas(room, node, LABEL);
   const caption = element(node, "div", "vt-caption");
   let layout: PictureLayout | null = null;
 

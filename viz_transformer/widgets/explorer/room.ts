@@ -25,29 +25,11 @@ export interface Traits extends Declared {
 
 /** The page's colours and fonts, and those of the roles, for canvases; lengths are in units of `scale` pixels. */
 export type StageTheme = Theme & { scale: number; zoom: number; roles: Record<Role, string> };
-type Role =
-  | "query"
-  | "query-tint"
-  | "key"
-  | "key-tint"
-  | "weight"
-  | "ink"
-  | "muted"
-  | "line"
-  | "raised"
-  | "paper";
-const ROLES: Role[] = [
-  "query",
-  "query-tint",
-  "key",
-  "key-tint",
-  "weight",
-  "ink",
-  "muted",
-  "line",
-  "raised",
-  "paper",
+const ROLES = [
+  ...(["query", "query-tint", "key", "key-tint", "weight"] as const),
+  ...(["ink", "muted", "line", "raised", "paper"] as const),
 ];
+type Role = (typeof ROLES)[number];
 
 const NARROW = 600; // pixels of the view; stage.css has the same
 const FONT = 14; // the unit that the pictures' lengths were chosen for

@@ -11,11 +11,12 @@ import { elide, visible } from "../base/js/text.js";
 import { onRoomKey, pinOfKind } from "./choose.ts";
 import { type Curve, curveAt, pointOf } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.js";
-import { addCanvas, type Mount, type Picture } from "./mount.ts";
+import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
 import { wordsRead } from "./readout.ts";
 import type { Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.js";
+import { drawDots, strokeCurve } from "./strokes.ts";
 
 const LABEL = "The sentence and its translation: the arrow keys go from word to word";
 const SIZES = [24, 20, 17, 14, 12]; // of words; the largest with which all fit
@@ -23,7 +24,6 @@ const [CHIP, PADDING, GAP, NARROW_GAP] = [46, 16, 14, 4];
 const [SOURCE, TARGET] = [0.5, 0.86]; // where the rows stand, as shares of the height
 const THICKEST = 16;
 const [FAINT, STRONG] = [0.15, 0.03]; // weights below are not drawn: of all words, of the chosen one
-const DOTS = 3;
 
 interface Word {
   kind: "encoder" | "cross";
@@ -65,7 +65,7 @@ class SentencePicture implements Picture {
 
   constructor(room: Room, node: HTMLElement) {
     this.#room = room;
-    this.#canvas = addCanvas(room, node, LABEL);
+    this.#canvas = addRoomCanvas(room, node, LABEL);
     this.close = this.#canvas.close;
     const { canvas, view } = this.#canvas;
     this.marks = { on: canvas, of: (shown, query, key) => this.#markOf(shown, query, key) };
@@ -126,9 +126,16 @@ class SentencePicture implements Picture {
     if (focus !== this.#lastFocus) this.#flow.start();
     this.#lastFocus = focus;
     const context = fitCanvas(this.#canvas.canvas, layout.width, layout.height, theme.scale);
-    for (const line of layout.lines) strokeLine(context, line, room);
+    for (const line of layout.lines) {
+      const colour = `rgb(${colourOf(shadeOfLine(line), theme.stops)})`;
+      strokeCurve(context, line.curve, colour, thickness(line.value));
+    }
     if (this.#flow.isMoving()) {
-      for (const line of layout.lines) if (line.isChosen) drawDots(context, line, this.#flow.share(), room);
+      for (const { curve, value } of layout.lines.filter(({ isChosen }) => isChosen))
+        drawDots(context, curve, this.#flow.share(), {
+          colour: theme.roles.paper,
+          radius: Math.max(1.2, thickness(value) / 4),
+        });
       room.frame.redraw();
     }
     for (const word of layout.words) drawWord(context, word, layout, snapshot, room);
@@ -190,40 +197,26 @@ function linesOf(snapshot: Snapshot, read: Word[], written: Word[]): Line[] {
   const { target, source } = chosenWords(snapshot);
   const [cross, encoder] = [pictureOf("cross"), pictureOf("encoder")];
   const lines: Line[] = [];
-  const add = (
-    kind: Line["kind"],
-    query: number,
-    key: number,
-    value: number,
-    isChosen: boolean,
-    curve: Curve,
-  ) => {
+  const add = ({ isChosen, ...line }: Line) => {
+    const { kind, key, value } = line;
     if (value < Math.max(options.threshold, isChosen ? STRONG : FAINT)) return;
     const isOther = lit.query !== null && lit.key !== null && lit.kind === kind && lit.key !== key;
-    lines.push({ kind, query, key, value, isChosen: isChosen && !isOther, curve });
+    lines.push({ ...line, isChosen: isChosen && !isOther });
   };
   if (cross.weights)
     for (const to of written)
       for (const from of read)
-        add(
-          "cross",
-          to.index,
-          from.index,
-          cross.weights[to.index * cross.cols + from.index],
-          to.index === target,
-          between(from, to),
-        );
+        add({
+          ...{ kind: "cross", query: to.index, key: from.index, isChosen: to.index === target },
+          ...{ value: cross.weights[to.index * cross.cols + from.index], curve: between(from, to) },
+        });
   if (encoder.weights && source !== null)
     for (const from of read)
       if (from.index !== source)
-        add(
-          "encoder",
-          source,
-          from.index,
-          encoder.weights[source * encoder.cols + from.index],
-          true,
-          over(from, read[source]),
-        );
+        add({
+          ...{ kind: "encoder", query: source, key: from.index, isChosen: true },
+          ...{ value: encoder.weights[source * encoder.cols + from.index], curve: over(from, read[source]) },
+        });
   return lines.sort((a, b) => Number(a.isChosen) - Number(b.isChosen) || a.value - b.value);
 }
 
@@ -243,33 +236,6 @@ function over(from: Word, to: Word): Curve {
 
 const thickness = (value: number) => Math.max(1.5, value * THICKEST);
 const shadeOfLine = ({ value, isChosen }: Line) => (isChosen ? value : 0.13 * value + 0.04);
-
-function strokeLine(context: CanvasRenderingContext2D, line: Line, { theme }: Room): void {
-  const [x0, y0, x1, y1, x2, y2, x3, y3] = line.curve;
-  context.strokeStyle = `rgb(${colourOf(shadeOfLine(line), theme.stops)})`;
-  context.lineWidth = thickness(line.value);
-  context.beginPath();
-  context.moveTo(x0, y0);
-  context.bezierCurveTo(x1, y1, x2, y2, x3, y3);
-  context.stroke();
-}
-
-function drawDots(
-  context: CanvasRenderingContext2D,
-  { curve, value }: Line,
-  share: number,
-  { theme }: Room,
-): void {
-  context.fillStyle = theme.roles.paper;
-  for (let dot = 0; dot < DOTS; dot++) {
-    const t = share * 1.3 - dot * 0.15;
-    if (t < 0 || t > 1) continue;
-    const [x, y] = pointOf(curve, t);
-    context.beginPath();
-    context.arc(x, y, Math.max(1.2, thickness(value) / 4), 0, 7);
-    context.fill();
-  }
-}
 
 function drawWord(
   context: CanvasRenderingContext2D,

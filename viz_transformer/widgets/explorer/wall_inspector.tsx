@@ -74,7 +74,7 @@ function Legend({ room, counts, chosen }: { room: Room; counts: [string, number]
         return (
           <button
             type="button"
-            class="vt-button"
+            class="vt-button vt-beside"
             key={name}
             aria-pressed={isOn}
             onClick={() =>

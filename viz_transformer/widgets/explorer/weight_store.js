@@ -193,7 +193,6 @@ export class WeightStore {
         { exact: [kind, layer, head, query, key], version: this.#data.version },
         (reply) => (reply.stale ? reject(new Error("another trace is shown")) : resolve(reply.value)),
         reject,
-        () => {},
       );
     });
   }

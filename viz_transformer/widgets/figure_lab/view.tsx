@@ -33,7 +33,7 @@ interface Asked {
 /** What a text says of a figure before the numbers: all up to the first colon or full stop. */
 export const beginning = (alt: string): string => alt.split(/[:.](?:\s|$)/)[0]!;
 
-function Lab({ frame }: { frame: Frame<Traits> }) {
+function Lab(frame: Frame<Traits>) {
   const { places, first, controls } = frame.traits;
   const kernel = useKernel(frame.model);
   const made = useMemo(() => {
@@ -130,5 +130,5 @@ export default stageView<Traits>({
   name: "figure-lab",
   label: "Picture with controls",
   traits: TRAITS,
-  draw: (frame) => <Lab frame={frame} />,
+  draw: Lab,
 });

@@ -6,6 +6,7 @@ import type { Column } from "./flip.ts";
 const SIZES: [size: number, around: number][] = [
   ...[1.9, 1.6, 1.35, 1.15, 1, 0.85].map((size): [number, number] => [size, 1.7]),
   [0.85, 0.9],
+  [0.85, 0.5],
 ];
 const PADDING = 0.7; // of that room, inside a chip
 const LEAST_SLOT = 2.6; // units of a bar with its number
@@ -51,8 +52,9 @@ export function layOut(words: Words, room: Room): Layout {
     words.isCross
       ? chip / 2 + 2
       : Math.max((words.under ? 1 : 1.2) * ARC_SHARE * height, 3 * unit) - chip / 4;
-  /** Whether a word that is struck through has room between the rows. */
-  const isLow = (font: number) => yWritten(2 * font) - yRead(2 * font) >= 3.1 * font + 1.5 * unit;
+  /** What a word that is struck through takes between the rows. */
+  const between = (font: number) => 3.1 * font + 1.5 * unit;
+  const isLow = (font: number) => yWritten(2 * font) - yRead(2 * font) >= between(font);
   const fitting = tried.find(({ font, rows }) => neededBy(rows) <= room.width && isLow(font));
   const { font, around, rows } = fitting ?? tried.at(-1)!;
   const width = Math.max(room.width, neededBy(rows));
@@ -65,7 +67,9 @@ export function layOut(words: Words, room: Room): Layout {
     written: (second ?? first!).middles,
     slots: (second ?? first!).widths,
     columnOf: (index) => words.columns.findIndex((column) => column.index === index),
-    yRead: yRead(chip),
+    yRead: words.isCross
+      ? yRead(chip)
+      : Math.min(yRead(chip), Math.max(3 * unit, yWritten(chip) - between(font))),
     yWritten: yWritten(chip),
     tallest: BAR_SHARE * height - 1.8 * unit,
   };

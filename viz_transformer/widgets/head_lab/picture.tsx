@@ -316,7 +316,7 @@ function Switch({ shown, layout }: Part) {
 function Legend({ isChanged, before, after, chosen }: Shown) {
   const isKnown = after.length > 0;
   return (
-    <p class="vt-legend">
+    <p class="vt-legend vt-beside vt-caption">
       Loss of each word
       <span class="vt-swatch">before</span>
       {isKnown && (

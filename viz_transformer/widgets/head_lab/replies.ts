@@ -1,7 +1,8 @@
 // The newest replies of the model: unchanged, under the viewer's changes, and with one head at a time off.
 
-import { canonicalJson, type connectKernel, NO_ANSWER } from "../base/js/kernel.js";
+import { canonicalJson, type connectKernel, NEEDS_KERNEL } from "../base/js/kernel.js";
 import { decodeWeights, weightsIn } from "../base/js/weights.js";
+import { STOPPED } from "../base/waits.ts";
 import type { Factor, Head } from "./changes.ts";
 
 /** A kind's words, its weights, [layer, head, query, key], and what was read where the queries stand. */
@@ -26,6 +27,25 @@ export type Alone = { kind: string; shape: number[]; log_probs: DataView; layer?
 type Request = { sentence: string; changes?: Factor[]; each?: number; kind?: string; layer?: number };
 type State = { sentence: string; factors: Factor[] };
 
+/** A model ranks a layer at a time, so that it answers other questions meanwhile; a page that carries replies knows all. */
+function partsOf(sentence: string, kinds: readonly Kind[]): Request[] {
+  const parts = kinds.flatMap(({ kind, shape }) =>
+    Array.from({ length: shape[0]! }, (_, layer) => ({ sentence, each: 0, kind, layer })),
+  );
+  return parts.length ? parts : [{ sentence, each: 0 }];
+}
+
+/** "Ranking heads: 12 of 40."; nothing where there are no parts. */
+function progressInWords(
+  parts: readonly Request[],
+  isKnown: (part: Request) => boolean,
+  kinds: readonly Kind[],
+): string {
+  const headsIn = (some: readonly Request[]) =>
+    some.reduce((sum, part) => sum + kinds.find(({ kind }) => kind === part.kind)!.shape[1]!, 0);
+  return parts.length ? `Ranking heads: ${headsIn(parts.filter(isKnown))} of ${headsIn(parts)}.` : "";
+}
+
 /** `want(state)` tells what is here, and asks for what is missing; `onNews` is called when it comes, or does not. */
 export function createReplies(
   kernel: Pick<ReturnType<typeof connectKernel>, "settle">,
@@ -33,21 +53,18 @@ export function createReplies(
   byLayers: () => boolean,
 ) {
   let [base, changed]: (Reply | null)[] = [null, null];
-  let [pending, slow, shown]: (string | null)[] = [null, null, null];
+  let [pending, shown, stopped]: (string | null)[] = [null, null, null]; // `stopped`: the sentence of a ranking
   const alone = new Map<string, Alone[]>();
   const failures = new Map<string, string>();
 
-  /** A kernel ranks a layer at a time, so that it answers other questions meanwhile; all else knows all. */
-  function rankingOf(sentence: string): Request[] {
-    const parts = ((byLayers() && base?.kinds) || []).flatMap(({ kind, shape }) =>
-      Array.from({ length: shape[0]! }, (_, layer) => ({ sentence, each: 0, kind, layer })),
-    );
-    return parts.length ? parts : [{ sentence, each: 0 }];
-  }
+  let isWhole = false; // whether only the ranking of all layers is known
+  const rankingOf = (sentence: string) => partsOf(sentence, byLayers() && !isWhole && base ? base.kinds : []);
+  const isKnown = (request: Request) => alone.has(canonicalJson(request));
 
   function missing({ sentence, factors }: State): Request | undefined {
     const wanted = [{ sentence, changes: [] }, ...(factors.length ? [{ sentence, changes: factors }] : [])];
-    return [...wanted, ...rankingOf(sentence)].find((request) => {
+    const ranking = stopped === sentence ? [] : rankingOf(sentence);
+    return [...wanted, ...ranking].find((request) => {
       const asked = canonicalJson(request);
       return ![base?.asked, changed?.asked].includes(asked) && !alone.has(asked) && !failures.has(asked);
     });
@@ -57,11 +74,8 @@ export function createReplies(
   function keep(request: Request, reply: any): void {
     const asked = canonicalJson(request);
     const { each, changes, layer } = request;
-    if (each !== undefined)
-      alone.set(
-        asked,
-        reply.each.map((one: Alone) => ({ ...one, layer })),
-      );
+    const withLayer = (one: Alone) => ({ ...one, layer });
+    if (each !== undefined) alone.set(asked, reply.each.map(withLayer));
     else if (!changes?.length) base = { ...reply, request, asked };
     else
       changed = {
@@ -78,19 +92,20 @@ export function createReplies(
     pending = asked;
     const settled = ({ reply, error }: { reply?: unknown; error?: Error }) => {
       if (pending === asked) pending = null;
-      if (error) failures.set(asked, error.message);
-      else keep(request, reply);
+      if (!error) keep(request, reply);
+      else if (error.message === STOPPED && request.each !== undefined) stopped = request.sentence;
+      else if (error.message === NEEDS_KERNEL && request.layer !== undefined) isWhole = true;
+      else failures.set(asked, error.message);
     };
-    return kernel.settle(request, settled, onNews, () => {
-      if (request.each === undefined) slow = asked; // a ranking says itself how far it is
-      onNews();
-    });
+    const parts = request.layer === undefined ? [] : rankingOf(request.sentence);
+    return kernel.settle(request, settled, onNews, progressInWords(parts, isKnown, base?.kinds ?? []));
   }
 
   function want(state: State) {
     const { sentence, factors } = state;
     if (canonicalJson(state) !== shown) failures.clear();
     if (base?.request.sentence !== sentence) alone.clear();
+    if (stopped !== sentence) stopped = null;
     shown = canonicalJson(state);
     let next = missing(state);
     while (next && pending !== canonicalJson(next) && fetch(next)) next = missing(state);
@@ -103,8 +118,15 @@ export function createReplies(
       after: fits ? changed : base,
       each: known.flat(),
       ...{ done: known.length, of: parts.length, isCurrent: next === undefined && !why },
-      failure: why ?? (pending && pending === slow ? NO_ANSWER : ""),
+      failure: why ?? "",
+      /** Goes on with a ranking that was stopped; null where none was. */
+      goOn: stopped === null ? null : goOn,
     };
+  }
+
+  function goOn(): void {
+    stopped = null;
+    onNews();
   }
 
   return { want, setBase: (request: Request, reply: Reply) => keep(request, reply) };

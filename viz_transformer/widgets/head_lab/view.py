@@ -38,7 +38,7 @@ class HeadLab(View):
     """Switch heads off or scale them, and see the model's answer and each word's probability change.
 
     What the viewer chooses is a trait, and setting the trait moves the view; all count from 0.
-    ``vt.head_lab(model)`` makes one; ``vt.labs.interventions_of(lab)`` returns the changes in
+    ``vt.head_lab(model)`` makes one; ``vt.interventions_of(lab)`` returns the changes in
     the form that ``translator.translate`` and the like take.
 
     >>> import viz_transformer as vt
@@ -106,6 +106,8 @@ class HeadLab(View):
             UserError: if it cannot be answered: an unknown word, a head that is not there.
         """
         reply = super().answer(request)
+        if request.get("changes") == []:
+            self._known = (request["sentence"], reply["trace"])  # the page is about to choose this sentence
         if "each" not in request:
             return _words_payload(reply) | {"kinds": _payload(reply["trace"])}
         each = {"each": [_each_payload(*each) for each in reply["each"].items()]}

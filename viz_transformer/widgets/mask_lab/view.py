@@ -117,14 +117,14 @@ class MaskLab(View):
         kinds: Sequence[str] = tuple(KINDS),
         answer: Answer | None = None,
     ) -> None:
-        """Make a view of a batch; `labs.mask_lab` makes one with a live model.
+        """Make a view of a batch; `vt.mask_lab` makes one with a live model.
 
         Args:
             source: tokens that the encoder reads, for each sentence, without padding.
             target: tokens that the decoder reads.
             written: tokens that it writes, as many as it reads.
             kinds: the kinds of attention that the model has; of others no mask is shown.
-            answer: the function that answers requests, such as `labs.MaskTester.answer`.
+            answer: the function that answers requests, such as `vt.MaskTester.answer`.
 
         Raises:
             UserError: if the sentences do not match, or one is empty.

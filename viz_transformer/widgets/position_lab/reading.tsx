@@ -1,6 +1,7 @@
 // What the live model makes of an order of its words, and the controls that choose one.
 
 import { useEffect, useState } from "preact/hooks";
+import { Choice } from "../base/choice.tsx";
 import type { Model } from "../base/js/kernel.js";
 import { runningText } from "../base/js/text.js";
 import type { Frame } from "../base/stage_view.tsx";
@@ -47,24 +48,22 @@ export function OrderControls({ traits, set, canShuffle }: OrderControlsProps) {
   const known = data.orders.findIndex((each) => each.join() === order.join());
   return (
     <>
-      <select
-        aria-label="read as"
+      <Choice
+        isBare
+        label="read as"
+        options={[
+          ...data.orders.map(
+            (each, at) => [String(at), runningText(each.map((word) => data.sentence[word]))] as const,
+          ),
+          [OWN, "an order of your own"],
+        ]}
         value={known < 0 ? OWN : String(known)}
-        data-lm-suppress-shortcuts="true"
-        onChange={(event) => {
-          const chosen = data.orders[Number(event.currentTarget.value)];
+        disabled={known < 0 ? [] : [OWN]}
+        onChoose={(to) => {
+          const chosen = data.orders[Number(to)];
           if (chosen) set({ order: [...chosen] });
         }}
-      >
-        {data.orders.map((each, at) => (
-          <option value={String(at)} key={`${at}`}>
-            {runningText(each.map((word) => data.sentence[word]))}
-          </option>
-        ))}
-        <option value={OWN} disabled={known >= 0}>
-          an order of your own
-        </option>
-      </select>
+      />
       {canShuffle && (
         <button type="button" onClick={() => set((now) => ({ order: shuffled(now.order) }))}>
           shuffle

@@ -97,7 +97,7 @@ class PositionLab(View):
         language_tag: str = "",
         encoding: str = "sinusoidal",
     ) -> None:
-        """Make a view; `labs.position_lab` makes one with a live model.
+        """Make a view; `vt.position_lab` makes one with a live model.
 
         Args:
             sinusoids: table [position, d_model] of sines and cosines in turn.

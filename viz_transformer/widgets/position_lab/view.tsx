@@ -5,12 +5,12 @@ import { useMemo } from "preact/hooks";
 import { Doors } from "../base/doors.tsx";
 import { canAsk } from "../base/js/kernel.js";
 import { visible } from "../base/js/text.js";
-import { unitOf } from "../base/positions/layout.ts";
 import { Positions, type PositionsProps } from "../base/positions/picture.tsx";
 import { sizesOf } from "../base/positions/sentences.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
+import { Tabs } from "../base/tabs.tsx";
 import { Timeline } from "../base/timeline.tsx";
 import { Alikes, Border, Likeness, MovingSentence, Scores } from "./chapters.tsx";
 import {
@@ -65,9 +65,9 @@ const caches = () => ({
   shifted: memoizeLast(shiftResult),
 });
 
-function PositionLab({ frame }: { frame: Frame<Traits> }) {
-  const { traits, set, theme, width, redraw } = frame;
-  const { data, encoding, pair, position, order, text_size: textSize } = traits;
+function PositionLab(frame: Frame<Traits>) {
+  const { traits, set, theme, redraw } = frame;
+  const { data, encoding, pair, position, order } = traits;
   const { tables, head } = useMemo(() => unpackPositions(data), [data]);
   const cached = useMemo(caches, []);
   const names = Object.keys(CHAPTERS).filter((name) => name !== "shuffle" || data.sentence.length);
@@ -76,7 +76,7 @@ function PositionLab({ frame }: { frame: Frame<Traits> }) {
   const hand = { table: tables[encoding], pair, position, isWave: isWave(encoding) };
   const words = order.map((word) => data.sentence[word]);
   const word = position < words.length ? visible(words[position]) : undefined;
-  const positions = { ...hand, word, theme, unit: unitOf(width, textSize), redraw, set };
+  const positions = { ...hand, word, theme, unit: frame.unit, redraw, set };
   const told = { ...hand, encoding, trained: data.trained };
   const { picture, inspector, ...zones } = DRAWN[name]({ frame, told, positions, head, cached, answered });
   return (
@@ -94,7 +94,14 @@ function PositionLab({ frame }: { frame: Frame<Traits> }) {
           sizesOf(hand.table)
         )
       }
-      controls={<Encodings chosen={encoding} set={set} />}
+      controls={
+        <Tabs
+          label="Positional encoding"
+          options={ENCODINGS.map((each) => [each, each] as const)}
+          value={encoding}
+          onChoose={(to) => set({ encoding: to })}
+        />
+      }
       {...zones}
       inspector={
         <>
@@ -115,24 +122,6 @@ function PositionLab({ frame }: { frame: Frame<Traits> }) {
     >
       {picture}
     </Stage>
-  );
-}
-
-/** The tabs that choose an encoding. */
-function Encodings({ chosen, set }: { chosen: string; set: Frame<Traits>["set"] }) {
-  return (
-    <div class="vt-encodings" role="group" aria-label="Positional encoding">
-      {ENCODINGS.map((encoding) => (
-        <button
-          type="button"
-          key={encoding}
-          aria-pressed={encoding === chosen}
-          onClick={() => set({ encoding })}
-        >
-          {encoding}
-        </button>
-      ))}
-    </div>
   );
 }
 
@@ -240,5 +229,5 @@ export default stageView<Traits>({
   name: "position-lab",
   label: "Position lab",
   traits: TRAITS,
-  draw: (frame) => <PositionLab frame={frame} />,
+  draw: PositionLab,
 });

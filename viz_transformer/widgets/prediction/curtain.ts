@@ -2,6 +2,9 @@
 // answered. It is drawn over the cells of a notebook and of a page alike, by a class; without scripts nothing
 // is hidden.
 
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+
 const CELLS = ".jp-Cell, .cell";
 const HEADINGS = "h1, h2, h3, h4";
 const TEXT = ".jp-RenderedMarkdown, .text_cell_render";
@@ -10,22 +13,13 @@ const HIDDEN = "vt-curtained";
 /** An event of the document: a curtain was opened, which may have hidden what lies behind another as well. */
 const OPENED = "vt-curtain-opened";
 
-export interface Curtain {
-  /** Hides what follows; returns how many cells and how many pictures that are. */
-  close: () => { cells: number; pictures: number };
-  open: () => void;
-  /** Opens it, and forgets it. */
-  remove: () => void;
-}
-
 /** What follows a cell up to the next heading: whole cells, and the text above a heading in the last. */
-function following(root: Element): Element[] {
-  const cell = root.closest(CELLS);
+function following(card: Element): Element[] {
+  const cell = card.closest(CELLS);
   const all = [...(cell?.closest(".jp-Notebook, main")?.querySelectorAll(CELLS) ?? [])];
   const found: Element[] = [];
   for (const each of cell ? all.slice(all.indexOf(cell) + 1) : []) {
-    const text = each.querySelector(TEXT);
-    const parts = [...(text?.children ?? [])];
+    const parts = [...(each.querySelector(TEXT)?.children ?? [])];
     const heading = parts.findIndex((part) => part.matches(HEADINGS));
     if (heading >= 0) return [...found, ...parts.slice(0, heading)];
     found.push(each);
@@ -33,39 +27,30 @@ function following(root: Element): Element[] {
   return found;
 }
 
-/** The curtain below a question. */
-export function addCurtain(root: Element): Curtain {
-  let hidden: Element[] = [];
-  let closed = false;
-
-  function close() {
-    closed = true;
-    hidden = following(root);
-    for (const each of hidden) each.classList.add(HIDDEN);
-    const pictures = hidden.reduce(
-      (sum, each) => sum + Math.min(1, each.querySelectorAll(PICTURES).length),
-      0,
-    );
-    return { cells: hidden.length, pictures };
+/** The curtain below a question; says what waits behind it. */
+export function useCurtain(card: RefObject<Element | null>, isClosed: boolean) {
+  const hidden = useRef<Element[]>([]);
+  const [waiting, setWaiting] = useState({ cells: 0, pictures: 0 });
+  function close(): void {
+    hidden.current = following(card.current!);
+    for (const each of hidden.current) each.classList.add(HIDDEN);
+    const cells = hidden.current.length;
+    const pictures = hidden.current.filter((each) => each.querySelector(PICTURES)).length;
+    setWaiting((was) => (was.cells === cells && was.pictures === pictures ? was : { cells, pictures }));
   }
-
-  function open(): void {
-    if (!closed) return;
-    closed = false;
-    for (const each of hidden) each.classList.remove(HIDDEN);
-    document.dispatchEvent(new Event(OPENED));
-  }
-
-  const closeAgain = () => closed && close();
-  document.addEventListener(OPENED, closeAgain);
-  return {
-    close,
-    open,
-    remove() {
-      open();
-      document.removeEventListener(OPENED, closeAgain);
-    },
-  };
+  useLayoutEffect(() => {
+    if (isClosed) close(); // with what has come since the last frame
+  });
+  useLayoutEffect(() => {
+    if (!isClosed) return;
+    document.addEventListener(OPENED, close);
+    return () => {
+      document.removeEventListener(OPENED, close);
+      for (const each of hidden.current) each.classList.remove(HIDDEN);
+      document.dispatchEvent(new Event(OPENED));
+    };
+  }, [isClosed]);
+  return waiting;
 }
 
 /** What waits behind the curtain, in a sentence; empty if nothing does. */

@@ -94,7 +94,7 @@ function useInner(frame: Frame<Traits>) {
   return { inner, place, problem };
 }
 
-function Tour({ frame }: { frame: Frame<Traits> }) {
+function Tour(frame: Frame<Traits>) {
   const { traits, set, model } = frame;
   const { steps } = traits;
   const step = Math.min(traits.step, Math.max(0, steps.length - 1));
@@ -267,5 +267,5 @@ export default stageView<Traits>({
   name: "tour",
   label: "Guided tour",
   traits: ["steps", "step"],
-  draw: (frame) => <Tour frame={frame} />,
+  draw: Tour,
 });

@@ -169,18 +169,6 @@ export function computeHead(layer: Layer, chosen: Choice): ComputedHead {
   return { ...worked, matrices: { ...worked.matrices, ...(b_o && { b_o }), w_o, concat, heads, result } };
 }
 
-/** The weights of every query in one head, [query, key], for a small picture. */
-export function weightsOfHead(layer: Layer, chosen: Choice): Matrix {
-  const rows = layer.queries.map((_, query) =>
-    matrixNamed(attendHead(layer, { ...chosen, query }), "weights"),
-  );
-  return matrixOf(
-    rows.length,
-    layer.keys.length,
-    rows.flatMap((row) => Array.from(row.values)),
-  );
-}
-
 /** One head, without the matrix that mixes the heads. */
 function attendHead(layer: Layer, chosen: Choice): ComputedHead {
   const { d_model: dModel, d_head: dHead } = layer;

@@ -1,6 +1,6 @@
 // Controls: native elements, so that keyboards and screen readers know them.
 
-import { formatNumber, runningPieces } from "./text.js";
+import { formatNumber } from "./text.js";
 
 let nextId = 0;
 
@@ -125,15 +125,6 @@ export function choice(parent, label, options, onChange) {
       select.value = value;
     },
   };
-}
-
-/** Tokens as running text: a node for each, `<mark>` where `marked` is true. */
-export function markedText(tokens, marked) {
-  return runningPieces(tokens).flatMap(({ text, spaced }, i) => {
-    const node = document.createElement(marked[i] ? "mark" : "bdi");
-    node.textContent = text;
-    return spaced ? [" ", node] : [node];
-  });
 }
 
 /** An id that no other element of the page has. */

@@ -47,6 +47,7 @@ export const WHOLE = { zoom: 1, row: 0, col: 0 };
  * @param {Window} [wanted.view]
  * @param {number} [wanted.largest] pixels of a cell
  * @param {number} [wanted.stretch] how many times longer one side of a cell may be than the other
+ * @param {boolean} [wanted.isTitled] whether it says which axis is which
  */
 export function matrixLayout({
   rows,
@@ -61,10 +62,11 @@ export function matrixLayout({
   view = WHOLE,
   largest = LARGEST,
   stretch = 1,
+  isTitled = true,
 }) {
-  const axis = 22;
+  const axis = isTitled ? 22 : 0;
   const rowRoom = Math.min(rowLabel, 150, width * 0.38);
-  const colRoom = Math.min(colLabel, 110);
+  const colRoom = Math.min(colLabel, 110, 0.65 * maxHeight);
   const left = axis + rowRoom + 8;
   const across = (right) => Math.min(largest, (width - left - right) / cols);
   const down = (top) => Math.min(largest, (maxHeight - top) / rows);
@@ -108,6 +110,7 @@ export function matrixLayout({
     y: inside(view.row * rowCell, rows * rowCell, boxHeight),
     rowSeconds,
     colSeconds,
+    isTitled,
     font: rowCell >= 40 ? 15 : rowCell >= 24 ? 14 : 12,
     rowStep: Math.ceil(15 / rowCell),
     colStep: flat ? 1 : Math.ceil(16 / cell),
@@ -351,22 +354,24 @@ function placeInBox(middle, size, isChosen) {
   return middle < 0 || middle > size ? null : middle;
 }
 
-function drawLabels(context, layout, part, shown, { active, pinned, named, found }, theme) {
-  const { left, top, cell, rowCell, x, y, boxWidth, boxHeight, flat, font } = layout;
+/** Which axis is which: beside a decoder's rows, that they read a word and write the next, if there is room. */
+function drawTitles(context, { left, top, width, height }, arePlain, theme) {
   const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
-  const rowNames = shown.rowNames ?? shown.queries;
-  const longest = "← query: read → written";
-  const fits = theme.measure(longest, 12, false) <= layout.height - top;
-  const query = rowNames === shown.queries || !fits ? "← query" : longest;
+  const fits = (text, room) => theme.measure(text, 12, false) <= room;
+  const names = arePlain ? ["← query"] : ["← query: read → written", "← query"];
   const key = "key (attended to) →";
-  const isWide = theme.measure(key, 12, false) <= layout.width - left;
-  drawText(context, isWide ? key : "key →", left, 9, quiet);
+  drawText(context, fits(key, width - left) ? key : "key →", left, 9, quiet);
   context.save();
   context.translate(9, top);
   context.rotate(-Math.PI / 2);
-  drawText(context, query, 0, 0, { ...quiet, align: "right" });
+  drawText(context, names.find((name) => fits(name, height - top)) ?? "", 0, 0, { ...quiet, align: "right" });
   context.restore();
+}
 
+function drawLabels(context, layout, part, shown, { active, pinned, named, found }, theme) {
+  const { left, top, cell, rowCell, x, y, boxWidth, boxHeight, flat, font } = layout;
+  const rowNames = shown.rowNames ?? shown.queries;
+  if (layout.isTitled) drawTitles(context, layout, rowNames === shown.queries, theme);
   const rowTimes = timesAt(layout.rowSeconds, part.rows, boxHeight / 24);
   const colTimes = timesAt(layout.colSeconds, part.cols, boxWidth / TIME);
   const colStep = colTimes ? TIME / cell : layout.colStep;

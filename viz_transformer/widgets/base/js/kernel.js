@@ -1,12 +1,9 @@
 // Requests to the function behind a view, whichever is nearest: the engine in this page, the replies
 // that the page carries, or the notebook's kernel.
 
+import { STOPPED, waitsOf } from "../waits.ts";
 import { engineBehind, NOT_IN_PAGE } from "./page_engine.js";
 
-const SLOW_MS = 5000; // after this long without a reply the viewer is told
-
-export const NO_ANSWER =
-  "The notebook's kernel does not answer yet: it is busy, or not running. If it is not, run this view's cell again.";
 export const NEEDS_KERNEL = "This part needs the running notebook: run its cell, and try again.";
 
 /** JSON with sorted names: equal requests have one text, whatever the order of their names. */
@@ -58,14 +55,15 @@ function repliesOf(model) {
   };
 }
 
-/** Messages to the kernel and back: {send(request, onSlow), close()}; `send` is a promise of the reply. */
+/** Messages to the kernel and back: {send(request, part), close()}; `send` is a promise of the reply. */
 function openMessages(model) {
-  const pending = new Map();
+  const [pending, waits] = [new Map(), waitsOf(model)];
   const session = Math.random().toString(36).slice(2); // a model may be shown twice, each with its own
   let [count, restarted] = [0, false];
 
   function onMessage(content, buffers) {
     if (!pending.has(content?.id)) return;
+    if (content.words !== undefined) return waits.hear(content.id, content.words);
     const { resolve, reject } = forget(content.id);
     if (content.error === undefined) resolve(joinBytes(content.reply, buffers));
     else reject(new Error(content.error));
@@ -73,9 +71,17 @@ function openMessages(model) {
 
   function forget(id) {
     const settle = pending.get(id);
-    clearTimeout(settle.timer);
+    waits.end(id);
     pending.delete(id);
     return settle;
+  }
+
+  /** Let go of an answer. The kernel need not find it any more, if it hears of that in time. */
+  function stop(id) {
+    forget(id).reject(new Error(STOPPED));
+    try {
+      model.send({ stop: id });
+    } catch {} // it is no longer there
   }
 
   function post(id, request) {
@@ -102,14 +108,12 @@ function openMessages(model) {
     postAgain();
   }
 
-  function send(request, onSlow) {
+  function send(request, part) {
     if (!model.get("live") || !model.send) return Promise.reject(new Error(NEEDS_KERNEL));
     return new Promise((resolve, reject) => {
       const id = `${session}-${count++}`;
-      // A notebook that is reopened without its kernel accepts messages, and never answers them.
-      const timer = setTimeout(onSlow, SLOW_MS);
-      timer.unref?.(); // in Node a test need not wait for it
-      pending.set(id, { request, resolve, reject, timer });
+      pending.set(id, { request, resolve, reject });
+      waits.begin(id, () => stop(id), part); // a notebook reopened without its kernel never answers
       post(id, request);
     });
   }
@@ -132,25 +136,26 @@ function openMessages(model) {
 
 /** Requests of which only the newest matters: {latest, forget()}; one is under way, and one waits. */
 export function newestOf(ask) {
-  let [busy, slow, next, newest] = [false, false, null, null];
-  function latest(request, onReply, onError = (_) => {}, onSlow = () => onError(new Error(NO_ANSWER))) {
-    next = newest = { request, onReply, onError, onSlow };
+  let [busy, next, newest] = [false, null, null];
+  /** @param {string} [part] what is said while it is waited for, if it is one of several parts */
+  function latest(request, onReply, onError = (_) => {}, part = "") {
+    next = newest = { request, onReply, onError, part };
     if (!busy) sendNext();
-    else if (slow) onSlow();
   }
   function sendNext() {
     const mine = next;
-    [busy, slow, next] = [true, false, null];
-    const onTimeout = () => {
-      slow = true;
-      newest?.onSlow();
-    };
-    const settle = (callback) => (value) => {
+    [busy, next] = [true, null];
+    const settle = (of, callback) => (value) => {
       busy = false;
       if (next) sendNext();
-      else if (newest === mine) callback(value); // else this reply is no longer wanted
+      else if (newest === of) callback(value); // else this reply is no longer wanted
     };
-    ask(mine.request, onTimeout).then(settle(mine.onReply), settle(mine.onError));
+    const onFailure = (error) => {
+      const of = error.message === STOPPED && next ? next : mine; // who stops one means those behind it too
+      if (of !== mine) next = null;
+      settle(of, of.onError)(error);
+    };
+    ask(mine.request, mine.part).then(settle(mine, mine.onReply), onFailure);
   }
   return {
     latest,
@@ -164,9 +169,9 @@ export function newestOf(ask) {
  * Connect to the function behind a view's model.
  *
  * `ask(request)` is a promise of the reply. `latest(request, onReply, onError)` keeps one request
- * under way and one waiting, the newest: thirty fast clicks ask for the first and the last. Both
- * take an `onSlow()`, called when a reply takes long; the reply still counts when it comes. Without
- * one, `latest` calls `onError` with a sentence that says so. `settle(request, keep, onLate)` does as
+ * under way and one waiting, the newest: thirty fast clicks ask for the first and the last. All
+ * take words that are said while an answer takes long, if it is one part of several of a work; the view's frame
+ * says so (`waits.ts`), and what the viewer stops fails with STOPPED. `settle(request, keep, onLate)` does as
  * `latest`, and gives `keep` a `{reply}` or an `{error}`: before it returns, and then it returns true, if an
  * engine in this page has answered before, so that the answer is drawn in the frame that asks; else later,
  * and then it calls `onLate()`.
@@ -182,25 +187,25 @@ export function connectKernel(model) {
     [behind, engine, answerHere] = [model.get("engine"), engineBehind(model), null];
   }
 
-  function ask(request, onSlow = () => {}) {
+  function ask(request, part = "") {
     findEngine();
-    if (!engine) return askBeyond(request, onSlow);
+    if (!engine) return askBeyond(request, part);
     const asked = engine;
     return asked
       .then((answer) => {
         if (asked === engine) answerHere = answer;
-        return answer(request);
+        return part ? inPause(part, () => answer(request)) : answer(request);
       })
       .catch((error) => {
-        if (error.name === NOT_IN_PAGE) return askBeyond(request, onSlow);
+        if (error.name === NOT_IN_PAGE) return askBeyond(request, part);
         throw error;
       });
   }
 
   /** Ask what this page carries, or the kernel. */
-  function askBeyond(request, onSlow) {
+  function askBeyond(request, part) {
     const known = carriedReply(request);
-    if (!known) return messages.send(request, onSlow);
+    if (!known) return messages.send(request, part);
     return Promise.resolve(known).then((reply) => {
       if (reply.error !== undefined) throw new Error(reply.error);
       return reply;
@@ -209,10 +214,20 @@ export function connectKernel(model) {
 
   const { latest, forget } = newestOf(ask);
 
+  /** Do a part of a work once the page has drawn, and heard what the viewer does: that may stop it. */
+  function inPause(part, work) {
+    const [id, waits] = [{}, waitsOf(model)];
+    const pause = new Promise((resolve, reject) => {
+      waits.begin(id, () => reject(new Error(STOPPED)), part);
+      setTimeout(resolve);
+    });
+    return pause.then(work).finally(() => waits.end(id));
+  }
+
   /** What an engine in this page that has answered before answers at once; else null. */
-  function answerNow(request) {
+  function answerNow(request, part) {
     findEngine();
-    if (!answerHere) return null;
+    if (!answerHere || part) return null;
     try {
       return { reply: answerHere(request) };
     } catch (/** @type {any} */ error) {
@@ -224,10 +239,10 @@ export function connectKernel(model) {
    * @param {object} request
    * @param {(answer: {reply?: any, error?: any}) => void} keep
    * @param {() => void} onLate
-   * @param {() => void} [onSlow]
+   * @param {string} [part]
    */
-  function settle(request, keep, onLate, onSlow) {
-    const here = answerNow(request);
+  function settle(request, keep, onLate, part) {
+    const here = answerNow(request, part);
     if (here) {
       forget(); // whatever was asked before
       keep(here);
@@ -241,7 +256,7 @@ export function connectKernel(model) {
       request,
       (reply) => keepLate({ reply }),
       (error) => keepLate({ error }),
-      onSlow,
+      part,
     );
     return false;
   }

@@ -1,8 +1,6 @@
 // Prose with a little markup: paragraphs, *emphasis*, **strong**, `code` and [links](https://…). Every
 // piece becomes a DOM node of its own; nothing is read as HTML.
 
-import { element } from "./controls.js";
-
 /**
  * @typedef {object} Piece of a paragraph
  * @property {"text" | "em" | "strong" | "code" | "link"} kind
@@ -72,25 +70,4 @@ function piecesOf(paragraph, inPage) {
   }
   addText(paragraph.slice(end));
   return pieces;
-}
-
-/**
- * Add a text's paragraphs to `parent`. A link opens in a window of its own, since the notebook or the
- * page that is being read stays open.
- *
- * @param {Element} parent
- * @param {string} text
- * @param {boolean} inPage
- */
-export function addProse(parent, text, inPage = false) {
-  for (const pieces of paragraphsOf(text, inPage)) {
-    const paragraph = element(parent, "p");
-    for (const { kind, text: said, href } of pieces) {
-      if (kind === "link" && href)
-        element(paragraph, "a", "", { href, target: "_blank", rel: "noopener noreferrer" }).textContent =
-          said;
-      else if (kind === "text" || kind === "link") paragraph.append(said);
-      else element(paragraph, kind).textContent = said;
-    }
-  }
 }

@@ -2,6 +2,7 @@
 
 import { followProse } from "../prose_links.ts";
 import { showNewCell } from "../scroll_into_sight.ts";
+import { showWaits } from "../waits.ts";
 import { textMeasurer, zoomOf } from "./canvas.js";
 import { forwardCellKeys } from "./cell_keys.js";
 import { addChoices } from "./choices.js";
@@ -46,7 +47,7 @@ const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
 export function createView({ model, el, name, label, traits, draw, staged = false, whole }) {
   const kind = staged ? "vt-root vt-staged" : "vt-root vt";
   const root = element(el, "div", `${kind} vt-${name}`, { role: "group", "aria-label": label });
-  const stops = [forwardCellKeys(root)];
+  const stops = [forwardCellKeys(root), showWaits(root, model)];
   const choices = addChoices(model);
   let [theme, drawn, width, onPaper] = [null, 0, 0, false];
 
@@ -144,6 +145,7 @@ function fillPaper(root, draw) {
 }
 
 const BARS = 121; // pixels of JupyterLab's own bars, and the most that other notebooks have
+const FRAMED = 721; // pixels: an exported page in a frame has views of 600
 
 /**
  * How high a view may be, in pixels, so that it is seen whole; inside another view, with what that
@@ -153,7 +155,13 @@ const BARS = 121; // pixels of JupyterLab's own bars, and the most that other no
  */
 export function heightInSight(root) {
   const outer = root.closest(".vt-presenting") ?? outermost(root, ":not(.vt-prediction)");
-  return (globalThis.innerHeight - (outer ? roomAround(root, outer) : BARS)) / zoomOf(root);
+  return (heightOfWindow() - (outer ? roomAround(root, outer) : BARS)) / zoomOf(root);
+}
+
+/** Pixels of the window. A frame that is as high as its page is none, and what is around it is not known. */
+function heightOfWindow() {
+  const isFramed = document.documentElement?.dataset?.framed === "" && !document.fullscreenElement;
+  return isFramed ? FRAMED : globalThis.innerHeight;
 }
 
 /** The view around all others that a view stands in; null where it stands alone. */

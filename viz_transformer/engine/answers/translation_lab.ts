@@ -1,0 +1,39 @@
+// The answers of the translation lab: a text's translation and its trace, or what is wrong with the text
+// and what to type instead. labs/translation_lab.py answers the same requests in the kernel.
+
+import { NotInPage, SeveralSentencesError, UnknownWordError, UserError } from "../errors.ts";
+import { joinTokens } from "../marks.ts";
+import type { Vocabulary } from "../vocabulary.ts";
+import { rawTrace } from "./raw_trace.ts";
+import type { Translator } from "../translator.ts";
+
+const MOST_SUGGESTIONS = 3;
+
+export function answerTranslationLab(
+  { "": translator }: Record<string, Translator>,
+  { text }: { text: string },
+) {
+  try {
+    const { ids, tokens, score } = translator.decode(text).hypotheses[0];
+    const translation = { text: translator.vocabulary.decode(ids), tokens, score };
+    return { translation, trace: rawTrace(translator.trace(text, tokens)) };
+  } catch (error) {
+    if (!(error instanceof UserError) || error instanceof NotInPage) throw error;
+    return { problem: error.message, suggestions: suggestedTexts(translator.vocabulary, text, error) };
+  }
+}
+
+/**
+ * What to offer instead of a text, as [what a button says, the text it types]: words that could stand in
+ * place of the first unknown one, or each of several sentences.
+ */
+function suggestedTexts(vocabulary: Vocabulary, text: string, error: UserError): [string, string][] {
+  if (error instanceof SeveralSentencesError)
+    return error.sentences.slice(0, MOST_SUGGESTIONS).map((sentence) => [sentence, sentence]);
+  if (!(error instanceof UnknownWordError)) return [];
+  const words = vocabulary.wordsOf(text);
+  const at = words.indexOf(error.words[0]);
+  return error.suggestions[error.words[0]]
+    .slice(0, MOST_SUGGESTIONS)
+    .map((near) => [near, joinTokens(words.with(at, near))]);
+}

@@ -1,0 +1,377 @@
+"""The architecture of a live model: every box, and the numbers in it while the model reads a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.course_map import lesson_link, lesson_title
+from viz_transformer.model import EncoderOnly, Transformer, attend
+from viz_transformer.model.autoregressive import AutoregressiveModel
+from viz_transformer.model.families.embedding import Embedding
+from viz_transformer.model.layers import DecoderLayer, FeedForward, Residual
+from viz_transformer.model.masks import causal_mask
+from viz_transformer.model.positional import embedding_scale, make_positions, sinusoidal_encoding
+from viz_transformer.source_code import show_source
+from viz_transformer.text_model import TextModel
+from viz_transformer.vocabulary import Vocabulary
+from viz_transformer.widgets.architecture.view import Architecture
+from viz_transformer.widgets.attention_stepper.live import attention_steps
+from viz_transformer.widgets.attention_stepper.payload import layer_payload
+from viz_transformer.widgets.base.live import give_engine, text_for
+
+_TEXTS = {
+    "translate": "the black cat sleeps",
+    "continue": "el gato",
+    "fill": "el [?] negro duerme",
+}
+_LIKELIEST = 5
+
+
+def architecture(
+    model: TextModel, text: str | None = None, *, step: int = -1, engine: str | None = None
+) -> Architecture:
+    """Return the whole model as one picture, through which a sentence flows step by step.
+
+    >>> import viz_transformer as vt
+    >>> view = vt.architecture(vt.load_translator(), "the black cat sleeps", step=3)
+
+    Args:
+        model: a translator, language model or masked-word model.
+        text: the first sentence; the view takes others. None takes one that suits the model.
+        step: the step at which the picture begins, from 0; by default the last, with every box filled.
+        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
+
+    Raises:
+        UserError: if the model cannot read the text, there is no such step, or the page cannot run
+            the model.
+    """
+    return _architecture(model, text, step, engine, goes_on=True)
+
+
+def architecture_of_text(model: TextModel, text: str, engine: str | None = None) -> Architecture:
+    """Return the picture of a text as it stands, which a language model does not continue: its last step.
+
+    Args:
+        model: as in `architecture`, as the others.
+        text: the first text.
+        engine: who answers the view.
+
+    Raises:
+        UserError: as `architecture`.
+    """
+    return _architecture(model, text, -1, engine, goes_on=False)
+
+
+def _architecture(
+    model: TextModel, text: str | None, step: int, engine: str | None, *, goes_on: bool
+) -> Architecture:
+    text = text_for(model, text, _TEXTS, "a picture of its architecture")
+    config = model.config
+    kinds = config.attention_layers
+    view = Architecture(
+        lambda request: architecture_reply(model, request, goes_on=goes_on),
+        text,
+        boxes=[box._asdict() for box in boxes_of(model)],
+        parts=parts_of(config),
+        sizes={"d_model": config.d_model, "n_heads": config.n_heads, "n_words": config.output_vocab_size},
+        kinds=tuple(kinds),
+        step=step,
+    )
+    return give_engine(view, "architecture", model, engine, {"goesOn": goes_on})
+
+
+@torch.no_grad()
+def architecture_reply(model: TextModel, request: dict[str, Any], *, goes_on: bool = True) -> dict[str, Any]:
+    """Return what stands in every box for a sentence.
+
+    Args:
+        model: the model.
+        request: the sentence, and perhaps a kind and a layer.
+        goes_on: whether a language model continues the text, and what it writes is seen too.
+
+    Returns:
+        ``source`` and ``target``, the tokens that each stack reads, and ``written``, those that the
+        last one writes (None where there is none); by the keys of boxes, ``vectors`` float32
+        [position, d_model] and ``weights`` float32 [head, query, key], as bytes; and ``likeliest``,
+        for each position of the last stack the tokens with the highest probabilities. Of a request that names
+        a kind and a layer, what the attention stepper reads of that layer.
+    """
+    text = request["sentence"]
+    if "kind" in request:
+        return layer_payload(attention_steps(model, text, kind=request["kind"], layer=request["layer"]), text)
+    continues = goes_on and model.task == "continue"
+    trace = model.judge(text, model.answer(text))[0] if continues else model.trace(text)
+    walk = _Walk(model)
+    memory = walk.encoder(trace.source_tokens) if trace.source_tokens else None
+    last = walk.decoder(trace.target_tokens, memory) if trace.target_tokens else memory
+    assert last is not None  # a model has a stack
+    tokens = {"source": trace.source_tokens, "target": trace.target_tokens, "written": trace.output_tokens}
+    return {
+        **{name: None if each is None else list(each) for name, each in tokens.items()},
+        "vectors": {key: _bytes(each) for key, each in walk.vectors.items()},
+        "weights": {key: _bytes(each) for key, each in walk.weights.items()},
+        "likeliest": walk.likeliest(last),
+    }
+
+
+class _Walk:
+    """A walk through a model's own modules that keeps what comes out of each."""
+
+    def __init__(self, model: TextModel) -> None:
+        self._model = model
+        self._network: Any = model.model
+        self.vectors: dict[str, Tensor] = {}  # [1, position, d_model]
+        self.weights: dict[str, Tensor] = {}  # [1, head, query, key]
+
+    def encoder(self, tokens: tuple[str, ...]) -> tuple[Tensor, Tensor]:
+        """Return the encoder's output and the mask of its tokens."""
+        ids, network = self._ids(tokens), self._network
+        alone = isinstance(network, EncoderOnly)
+        words = network.embedding.words if alone else network.source_embedding
+        x = network.embed(ids) if alone else network.embed_source(ids)  # [1, source, d_model]
+        mask = network.padding_mask(ids)
+        return self._stack("encoder", network.encoder, (words(ids), x), mask), mask
+
+    def decoder(
+        self, tokens: tuple[str, ...], memory: tuple[Tensor, Tensor] | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the decoder's output."""
+        ids, network = self._ids(tokens), self._network
+        embedded = network.target_words(ids), network.embed_target(ids)  # [1, target, d_model] both
+        mask = network.target_mask(ids)
+        return self._stack("decoder", network.decoder, embedded, mask, memory), None
+
+    def likeliest(self, last: tuple[Tensor, Tensor | None]) -> list[list[list[Any]]] | None:
+        """Return the likeliest tokens of each position, with their probabilities."""
+        if isinstance(self._network, EncoderOnly) and not self._model.config.predicts_words:
+            return None
+        logits = self._network.logits(last[0])[0].cpu().double()  # [position, vocab]
+        probabilities, ids = logits.softmax(-1).topk(min(_LIKELIEST, logits.shape[1]))
+        tokens_of = self._model.vocabulary.tokens_of
+        return [
+            [[token, share] for token, share in zip(tokens_of(row), shares, strict=True)]
+            for row, shares in zip(ids.tolist(), probabilities.tolist(), strict=True)
+        ]
+
+    def _ids(self, tokens: tuple[str, ...]) -> Tensor:
+        device = next(self._network.parameters()).device
+        return torch.tensor([self._model.vocabulary.ids_of(tokens)], device=device)  # [1, position]
+
+    def _stack(
+        self,
+        name: str,
+        stack: Any,
+        embedded: tuple[Tensor, Tensor],
+        mask: Tensor,
+        memory: tuple[Tensor, Tensor] | None = None,
+    ) -> Tensor:
+        words, x = embedded
+        config = self._model.config
+        if has_position_box(config):
+            self.vectors[f"{name}.embedding"] = words * embedding_scale(config)
+            self.vectors[f"{name}.positions"] = x
+        else:
+            self.vectors[f"{name}.embedding"] = x
+        for index, layer in enumerate(stack.layers):
+            for sublayer in ("self_attention", "cross_attention", "feed_forward"):
+                if hasattr(layer, sublayer):
+                    x = self._sublayer(f"{name}.{index}.{sublayer}", layer, sublayer, x, mask, memory)
+        if config.norm == "pre":
+            x = self.vectors[f"{name}.norm"] = stack.norm(x)
+        return x
+
+    def _sublayer(
+        self,
+        key: str,
+        layer: Any,
+        sublayer: str,
+        x: Tensor,
+        mask: Tensor,
+        memory: tuple[Tensor, Tensor] | None,
+    ) -> Tensor:
+        """Return x after one part of a layer and its residual connection."""
+        residual, part = getattr(layer, f"{sublayer}_residual"), getattr(layer, sublayer)
+        h = residual.branch(x)  # [1, position, d_model]
+        if residual.pre_norm:
+            self.vectors[f"{key}_norm"] = h
+        if sublayer == "feed_forward":
+            new = part(h)
+        else:
+            read, may_attend = (h, mask) if sublayer == "self_attention" or memory is None else memory
+            new, weights = part(h, read, may_attend)
+            self.weights[key] = weights
+        self.vectors[key] = new
+        x = self.vectors[f"{key}_residual"] = residual.merge(x, new)
+        return x
+
+
+def _bytes(tensor: Tensor) -> bytes:
+    return tensor[0].cpu().numpy().astype(np.dtype("<f4")).tobytes()
+
+
+class Box(NamedTuple):
+    """One box of the picture.
+
+    Attributes:
+        key: where its module stands in the model, such as ``"encoder.0.self_attention"``.
+        part: which of the parts it is, a key of `parts_of`.
+        stack: ``"encoder"`` or ``"decoder"``.
+        layer: index of its layer, from 0; None outside the layers.
+        parameters: how many numbers it learns; a matrix that two boxes share counts in the first.
+    """
+
+    key: str
+    part: str
+    stack: str
+    layer: int | None
+    parameters: int
+
+
+def has_position_box(config: ModelConfig) -> bool:
+    """Return whether positions are added to the words, and not turned into queries and keys."""
+    return config.positional not in ("rotary", "none")
+
+
+def boxes_of(model: TextModel) -> list[Box]:
+    """Return a model's boxes in the order in which a sentence flows through them."""
+    network: Any = model.model
+    config = model.config
+    known: set[int] = set()
+
+    def count(*modules: Any) -> int:
+        """Count the parameters that were not counted before."""
+        found = {
+            id(each): each.numel()
+            for module in modules
+            for each in (module.parameters() if isinstance(module, nn.Module) else [module])
+        }
+        new = found.keys() - known
+        known.update(new)
+        return sum(found[each] for each in new)
+
+    boxes = []
+    for stack in ("encoder", "decoder"):
+        if stack not in config.family:
+            continue
+        words, positions = _embedding_modules(network, stack)
+        boxes += [
+            Box(f"{stack}.tokens", "tokens", stack, None, 0),
+            Box(f"{stack}.embedding", "embedding", stack, None, count(*words)),
+        ]
+        if has_position_box(config):
+            boxes.append(Box(f"{stack}.positions", "positions", stack, None, count(*positions)))
+        for index, layer in enumerate(getattr(network, stack).layers):
+            for key, part, module in _layer_parts(layer, stack, config):
+                boxes.append(
+                    Box(f"{stack}.{index}.{key}", part, stack, index, count(module) if module else 0)
+                )
+        if config.norm == "pre":
+            norm = getattr(network, stack).norm
+            boxes.append(Box(f"{stack}.norm", "last_norm", stack, None, count(norm)))
+    if config.family != "encoder" or config.predicts_words:
+        learned = [getattr(network, name) for name in ("output", "output_bias") if hasattr(network, name)]
+        boxes.append(
+            Box(f"{stacks_of(boxes)[-1]}.output", "output", stacks_of(boxes)[-1], None, count(*learned))
+        )
+    return boxes
+
+
+def stacks_of(boxes: list[Box]) -> list[str]:
+    """Return the stacks that boxes stand in, in their order."""
+    return list(dict.fromkeys(box.stack for box in boxes))
+
+
+def _embedding_modules(network: Any, stack: str) -> tuple[list[Any], list[Any]]:
+    """Return what the vectors of a stack's words are made of, and those of its positions."""
+    if isinstance(network, Transformer):
+        side = "source" if stack == "encoder" else "target"
+        words = network.source_embedding if side == "source" else network.target_words
+        return [words], [getattr(network, f"{side}_positions")]
+    embedding = network.embedding
+    others = [each for each in (embedding.segments, embedding.norm) if each is not None]
+    return [embedding.words], [embedding.positions, *others]
+
+
+def _layer_parts(layer: Any, stack: str, config: ModelConfig) -> Iterator[tuple[str, str, Any]]:
+    """Yield the key, the part and the module of each box of a layer."""
+    for name in ("self_attention", "cross_attention", "feed_forward"):
+        if not hasattr(layer, name):
+            continue
+        masked = name == "self_attention" and stack == "decoder"
+        residual = getattr(layer, f"{name}_residual")
+        if config.norm == "pre":
+            yield f"{name}_norm", "norm", residual.norm
+        yield name, "masked_self_attention" if masked else name, getattr(layer, name)
+        if config.norm == "pre":
+            yield f"{name}_residual", "add", None
+        else:
+            yield f"{name}_residual", "add_norm", residual
+
+
+def parts_of(config: ModelConfig) -> dict[str, dict[str, Any]]:
+    """Return what the parts are: name, text, formula, lesson, and the source that carries them out."""
+    head = _head_formula(config)
+    rotary = (
+        " Queries and keys are rotated by their positions first." if config.positional == "rotary" else ""
+    )
+    embed = Transformer._embed if config.family == "encoder-decoder" else Embedding.forward
+    output = EncoderOnly.score_words if config.family == "encoder" else AutoregressiveModel.logits
+    positions = sinusoidal_encoding if "sinusoidal" in config.positional else make_positions
+    activation = "max(0, x W₁ + b₁)" if config.activation == "relu" else f"{config.activation}(x W₁ + b₁)"
+    scale = " · √d_model" if config.scale_embeddings else ""
+    told: dict[str, tuple[list[str], str, str, int, Any]] = {
+        "tokens": (["tokens"], "Each word becomes a token, and each token has a number in the vocabulary, "
+                   "its id.", "token → id", 2, Vocabulary.encode),
+        "embedding": (["embedding"], "Looks up a row of a learned table for each token: its vector.",
+                      f"x = E[id]{scale}", 2, embed),
+        "positions": (["+ positions"], "Adds a pattern that depends on the position alone. Without it, the "
+                      "model could not tell one word order from another.", "x + P[position]", 6, positions),
+        "self_attention": (["self-", "attention"], "Each word's query is compared with every word's key. The "
+                           f"weights say how much of each word's value it takes.{rotary}", head, 4, attend),
+        "masked_self_attention": (["masked self-", "attention"], "Self-attention in which a word attends "
+                                  f"only to itself and the words before it.{rotary}", head, 7, causal_mask),
+        "cross_attention": (["cross-", "attention"], "The queries come from the words written so far, the "
+                            "keys and values from the encoder's memory.",
+                            "Q = x W^Q,  K = memory W^K,  V = memory W^V", 9, DecoderLayer.forward),
+        "feed_forward": (["feed-", "forward"], "The same small network for every word, each word on its own.",
+                         f"{activation} W₂ + b₂", 8, FeedForward.forward),
+        "add_norm": (["Add &", "Norm"], "Adds the part's output to the part's input, then normalises each "
+                     "word's vector.", "LayerNorm(x + part(x))", 8, Residual.merge),
+        "norm": (["Norm"], "Normalises each word's vector before the part reads it.", "LayerNorm(x)", 8,
+                 Residual.branch),
+        "add": (["Add"], "Adds the part's output to the part's input.", "x + part(LayerNorm(x))", 8,
+                Residual.merge),
+        "last_norm": (["last", "Norm"], "Normalises each word's vector once more, after the last layer.",
+                      "LayerNorm(x)", 8, Residual.branch),
+        "output": (["softmax"], "Compares the vector with the output vector of every word of the vocabulary, "
+                   "and turns the scores into probabilities.",
+                   "softmax(x Eᵀ)" if config.tie_embeddings else "softmax(x W)", 10, output),
+    }  # fmt: skip
+    return {
+        name: {
+            "lines": lines,
+            "name": "".join(lines) if lines[0].endswith("-") else " ".join(lines),
+            "text": text,
+            "formula": formula,
+            "lesson": {"title": f"Lesson {lesson}: {lesson_title(lesson)}", "link": lesson_link(lesson)},
+            "source": _source(carried_out),
+        }
+        for name, (lines, text, formula, lesson, carried_out) in told.items()
+    }
+
+
+def _head_formula(config: ModelConfig) -> str:
+    if config.scoring == "additive":
+        return "softmax(v · tanh(q W_q + k W_k)) V"
+    return "softmax(Q Kᵀ) V" if config.scoring == "dot" else "softmax(Q Kᵀ / √d_k) V"
+
+
+def _source(definition: Any) -> dict[str, Any]:
+    found = show_source(definition)
+    return {"name": found.name, "file": found.file, "line": found.line, "text": found.text}

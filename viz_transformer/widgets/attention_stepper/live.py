@@ -1,0 +1,210 @@
+"""The attention stepper of a live model's layer, or of two words small enough to compute by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from viz_transformer.analysis import word_index
+from viz_transformer.errors import UserError
+from viz_transformer.model.attention_hooks import AttentionInputs, watched
+from viz_transformer.model.interventions import UNCHANGED, Interventions
+from viz_transformer.text_model import TextModel
+from viz_transformer.trace import KINDS, AttentionSteps, ForwardTrace
+from viz_transformer.vocabulary.tokeniser import EOS, PAD, SOS
+from viz_transformer.widgets.attention_stepper.view import AttentionStepper
+from viz_transformer.widgets.base.live import check_suits, give_engine, plain_interventions
+
+_CLEAR = 0.9  # of a weight: then one key is seen to be chosen
+_TASKS = ("translate", "continue", "fill")
+
+
+def attention_steps(
+    model: TextModel,
+    text: str,
+    *,
+    kind: str | None = None,
+    layer: int = 0,
+    interventions: Interventions | None = None,
+) -> AttentionSteps:
+    """Return the inputs and weight matrices of one attention layer for one sentence.
+
+    >>> import viz_transformer as vt
+    >>> steps = vt.attention_steps(vt.load_translator(), "the black cat sleeps", layer=1)
+    >>> steps.kind
+    'cross'
+
+    Args:
+        model: the translator, language model or masked-word model, whose scores must be dot
+            products of unturned vectors.
+        text: what it reads; a translator's decoder reads its own translation of it.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``; None takes the last that the model has.
+        layer: index of the layer, from 0.
+        interventions: what to switch off or replace in the whole model; None changes nothing.
+
+    Raises:
+        UserError: if the text does not suit the model, it has no such layer or one with
+            rotary positions or additive scoring, or the interventions change the layer's heads.
+    """
+    check_suits(model, _TASKS, "an attention stepper")
+    kind = kind or list(model.config.attention_layers)[-1]
+    changes = UNCHANGED if interventions is None else interventions
+    if any((change.kind, change.layer) == (kind, layer) for change in changes.heads):
+        raise UserError(
+            f"the interventions change a head of {kind} layer {layer}, the layer that the view "
+            "shows; choose another layer, or change heads elsewhere"
+        )
+    with watched(model.traced_model, kind, layer) as watch:
+        trace = model.trace(text, interventions=interventions)
+    return _steps_from(trace, watch.inputs, kind, layer)
+
+
+def attention_stepper(
+    model: TextModel,
+    text: str,
+    *,
+    kind: str | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    query: int | str | None = None,
+    step: int | str = 0,
+    interventions: Interventions | None = None,
+    engine: str | None = None,
+) -> AttentionStepper:
+    """Return a view that computes one head of a model step by step, number by number.
+
+    >>> import viz_transformer as vt
+    >>> stepper = vt.attention_stepper(vt.load_translator(), "the black cat sleeps", query="gato")
+    >>> stepper.kind, stepper.layer, stepper.head
+    ('cross', 0, 0)
+
+    Args:
+        model: the translator, language model or masked-word model.
+        text: the first text; the view takes others.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``; None takes the last that the model has.
+        layer: index of the layer, from 0.
+        head: index of the head, from 0.
+        query: the query token (for a decoder, the word being written), or its position; None
+            takes the second, or the only one. Where neither layer, head nor query is given, the view
+            opens where a word of the last layer attends clearly to another one.
+        step: the step that the view opens at, such as ``"weights"``, or its index.
+        interventions: what to switch off or replace in the whole model, for every sentence. The
+            view's own switches change the head that it shows, and that alone.
+        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
+
+    Raises:
+        UserError: as `attention_steps`, or if there is no such head, word or step, or the page cannot
+            run the model.
+    """
+
+    def source(text: str, kind: str, layer: int) -> AttentionSteps:
+        return attention_steps(model, text, kind=kind, layer=layer, interventions=interventions)
+
+    check_suits(model, _TASKS, "an attention stepper")
+    layers = model.config.attention_layers
+    kind = kind or list(layers)[-1]
+    changes = UNCHANGED if interventions is None else interventions
+    if layer is None and head is None and query is None and kind in layers and not changes.heads:
+        layer = layers[kind] - 1
+        head, query = clearest(model.trace(text, interventions=interventions), kind, layer)
+    steps = source(text, kind, layer or 0)
+    second = min(1, len(steps.query_tokens) - 1)
+    place = second if query is None else word_index(steps.query_tokens, query)
+    view = AttentionStepper(
+        steps,
+        text=text,
+        source=source,
+        places=[(each, index) for each, n_layers in layers.items() for index in range(n_layers)],
+        traits={
+            "head": head or 0,
+            "query": place,
+            "step": _step_index(steps, step),
+            "scale": steps.scale and changes.scale,
+            "temperature": float(changes.temperature),
+        },
+    )
+    context = {"interventions": plain_interventions(changes)}
+    return give_engine(view, "attention_stepper", model, engine, context)
+
+
+def clearest(trace: ForwardTrace, kind: str, layer: int) -> tuple[int, int]:
+    """Return the head and the query of a layer in which a word attends most clearly to another one.
+
+    It is the first query, but for the one at the beginning, that gives nearly all of its weight to another
+    position than its own; or where none does, the one that gives most.
+
+    Args:
+        trace: what the model made of a text.
+        kind: of attention that the trace has.
+        layer: index of the layer, from 0.
+    """
+    attention = trace.attention(kind)  # [layer, head, query, key]
+    assert attention is not None  # its layers were counted
+    weights = attention[layer].copy()  # [head, query, key]
+    n_queries, n_keys = weights.shape[1:]
+    marks = (PAD, SOS, EOS)
+    weights[:, np.isin(trace.query_tokens(kind), marks)] = 0
+    weights[:, :, np.isin(trace.key_tokens(kind), marks)] = 0
+    weights[:, np.arange(min(n_queries, n_keys)), np.arange(min(n_queries, n_keys))] = 0
+    most = weights.max(-1)  # [head, query]
+    most[:, : min(1, n_queries - 1)] = 0
+    clear = np.flatnonzero(most.max(0) > _CLEAR)
+    query = int(clear[0]) if len(clear) else int(most.max(0).argmax())
+    return int(most[:, query].argmax()), query
+
+
+def thinking_machines(*, step: int | str = 0) -> AttentionStepper:
+    """Return the smallest useful example: two words, d_model = 4, one head with d_head = 3.
+
+    Every number is small and round, so that each step can be done by hand: no positions, no mask,
+    no biases, and one head whose outputs are not joined with others.
+
+    >>> import viz_transformer as vt
+    >>> view = vt.thinking_machines(step=2)
+
+    Args:
+        step: the step that the view opens at, such as ``"weights"``, or its index.
+
+    Raises:
+        UserError: if there is no such step.
+    """
+    steps = AttentionSteps(
+        kind="encoder",
+        query_tokens=("thinking", "machines"),
+        key_tokens=("thinking", "machines"),
+        x=np.array([[1, -1, 1, 1], [0, 2, 1, 0]], np.float32),
+        w_q=np.array([[[1, 0, 1], [-1, 0, 0], [0, 1, 1], [0.5, 0, 0]]], np.float32),
+        w_k=np.array([[[0, 1, 1], [0, -1, 1], [1, 0, 0], [-1, 0, 0]]], np.float32),
+        w_v=np.array([[[0, 0, 1], [0.5, -1, 0], [1, 0, 0], [0, 0, 1]]], np.float32),
+    )
+    return AttentionStepper(steps, text="thinking machines", traits={"step": _step_index(steps, step)})
+
+
+def _step_index(steps: AttentionSteps, step: int | str) -> int:
+    if isinstance(step, int):
+        return step
+    if step not in steps.steps:
+        raise UserError(f"step={step!r} is none of this layer's steps: {', '.join(steps.steps)}")
+    return steps.steps.index(step)
+
+
+def _steps_from(trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: int) -> AttentionSteps:
+    arrays: dict[str, Any] = {
+        name: None if value is None else value.numpy()
+        for name, value in inputs._asdict().items()
+        if name not in ("query_input", "key_input", "scale")
+    }
+    queries = trace.query_tokens(kind)
+    writes = KINDS[kind].query == "target" and trace.output_tokens is not None
+    return AttentionSteps(
+        kind=kind,
+        layer=layer,
+        query_tokens=queries,
+        key_tokens=trace.key_tokens(kind),
+        query_reads=trace.target_tokens if writes else None,
+        x=inputs.query_input.numpy(),
+        memory=inputs.key_input.numpy() if kind == "cross" else None,
+        scale=inputs.scale,
+        **arrays,
+    )

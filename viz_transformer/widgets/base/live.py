@@ -1,0 +1,139 @@
+"""The engine behind a view: its model, computed in the page and not in the kernel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from safetensors.torch import save
+
+from viz_transformer.engine.page_model import PageModel, digest_of
+from viz_transformer.errors import UserError
+from viz_transformer.model.interventions import Interventions
+from viz_transformer.text_model import TextModel
+from viz_transformer.vocabulary import Vocabulary
+from viz_transformer.widgets.base.view import View
+
+#: A page with a larger model would be slow to open: the kernel keeps it.
+MAX_BYTES = 8_000_000
+
+_ENGINES = ("page", "kernel")
+_known: WeakValueDictionary[str, PageModel] = WeakValueDictionary()
+
+SomeView = TypeVar("SomeView", bound=View)
+
+
+def give_engine(
+    view: SomeView,
+    lab: str,
+    models: TextModel | Mapping[str, TextModel],
+    engine: str | None = None,
+    context: Mapping[str, Any] | None = None,
+) -> SomeView:
+    """Let the page answer a view's requests itself, where its models are small enough; returns the view.
+
+    Args:
+        view: the view.
+        lab: which of the engine's labs answers its requests, such as ``"head_lab"``.
+        models: the model behind the view, or several by name.
+        engine: ``"page"``, ``"kernel"``, or None: the page if it can.
+        context: what the lab has to know beside a request, as plain JSON.
+
+    Raises:
+        UserError: if `engine` is neither, or the page cannot compute with a model.
+    """
+    if engine not in (*_ENGINES, None):
+        raise UserError(f"engine={engine!r} must be 'page', 'kernel' or None for what suits the model")
+    if engine == "kernel":
+        return view
+    named = dict(models) if isinstance(models, Mapping) else {"": models}
+    obstacles = list(filter(None, map(_obstacle, named.values())))
+    if obstacles and engine == "page":
+        raise UserError(f"the page cannot run this model: {obstacles[0]}; leave it to engine='kernel'")
+    if not obstacles:
+        carried = {name: page_model(model) for name, model in named.items()}
+        view.engine = {"lab": lab, "models": carried, "context": dict(context or {})}
+    return view
+
+
+def page_model(model: TextModel) -> PageModel:
+    """Return the widget that carries a model; one for all views of the same weights."""
+    config, vocabulary = map(_compact, (model.config.to_json(), model.vocabulary.to_json()))
+    weights = save({name: each.cpu() for name, each in model.model.state_dict().items()})
+    digest = digest_of(config, vocabulary, weights)
+    if digest not in _known or _known[digest].comm is None:
+        _known[digest] = PageModel(config, vocabulary, weights)
+    return _known[digest]
+
+
+def _compact(text: str) -> str:
+    """Return JSON without the spaces and line breaks that make a file readable: every page carries it."""
+    return json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
+
+
+def plain_interventions(interventions: Interventions | None) -> dict[str, Any] | None:
+    """Return interventions as the engine names them, as plain JSON; None for none."""
+    if interventions is None:
+        return None
+    names = {"causal_mask": "causalMask", "padding_mask": "paddingMask", "layer_norm": "layerNorm"}
+    return {names.get(name, name): value for name, value in asdict(interventions).items()}
+
+
+def _obstacle(model: TextModel) -> str | None:
+    """Return why a page cannot compute with a model; None if it can."""
+    n_bytes = sum(each.numel() * each.element_size() for each in model.model.state_dict().values())
+    if n_bytes > MAX_BYTES:
+        return f"its weights take {n_bytes / 1e6:.1f} MB, and a page carries at most {MAX_BYTES / 1e6:g} MB"
+    if not isinstance(model.vocabulary, Vocabulary):
+        return "its vocabulary is one of subwords, which only the kernel splits text into"
+    return None
+
+
+#: By task, what a model is called, and what loads it.
+_NAMES = {"translate": "translator", "continue": "language model", "fill": "masked-word model"}
+_LOADERS = {
+    "translate": "vt.load_translator()",
+    "continue": "vt.load_language_model()",
+    "fill": "vt.load_masked_model()",
+}
+
+
+def check_suits(model: Any, tasks: Collection[str], lab: str) -> None:
+    """Check that a model has one of the tasks that suit a lab.
+
+    Args:
+        model: any object.
+        tasks: of ``"translate"``, ``"continue"`` and ``"fill"``.
+        lab: what the lab does with the model, for the message.
+
+    Raises:
+        UserError: if it has not.
+    """
+    if isinstance(model, TextModel) and model.task in tasks:
+        return
+    if isinstance(model, TextModel):
+        problem = f"{model.name} does not suit {lab}"
+    else:
+        problem = f"{model!r:.60} is no {' or '.join(_NAMES[task] for task in tasks)}"
+    raise UserError(
+        f"{problem}; give {' or '.join(f'a {_NAMES[task]} ({_LOADERS[task]})' for task in tasks)}"
+    )
+
+
+def text_for(model: TextModel, text: str | None, defaults: Mapping[str, str], lab: str) -> str:
+    """Return the text given, or the default for what the model does with a text.
+
+    Args:
+        model: the model.
+        text: a text, or None.
+        defaults: a text for each task that suits the lab.
+        lab: as in `check_suits`.
+
+    Raises:
+        UserError: as `check_suits`.
+    """
+    check_suits(model, defaults, lab)
+    return defaults[model.task] if text is None else text

@@ -1,0 +1,89 @@
+"""The beam stepper of a live translator or language model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from viz_transformer._bounds import BEAM_IN_VIEW, whole_number
+from viz_transformer.errors import UserError
+from viz_transformer.language_model import LanguageModel
+from viz_transformer.translator import Translator
+from viz_transformer.widgets.base.live import check_suits, give_engine
+from viz_transformer.widgets.beam_stepper.view import BeamStepper
+
+#: Of the bundled translator's language, a garden path: greedy search begins with *el* and misses
+#: *la maestra duerme*, the likeliest of four translations.
+DEFAULT_TEXTS = {"translate": "the teacher sleeps", "continue": ""}
+_LAB = "a beam stepper, which follows a text as it is written word by word"
+
+
+def beam_stepper(
+    model: Translator | LanguageModel | Mapping[str, Translator | LanguageModel],
+    text: str | None = None,
+    beam_width: int = 4,
+    length_penalty: float = 0.6,
+    engine: str | None = None,
+) -> BeamStepper:
+    """Return a view of the search for a translation, or for the rest of a text, step by step.
+
+    >>> import viz_transformer as vt
+    >>> stepper = vt.beam_stepper(vt.load_translator(), "the teacher sleeps", beam_width=3)
+    >>> stepper.beam_width
+    3
+
+    Args:
+        model: the translator or language model, or several of one kind by name: checkpoints of a
+            training, say, to choose from in the view. They stay as they are.
+        text: the first sentence; for a language model the beginning of a text, by default none.
+        beam_width: hypotheses kept at each step, 1 to 100.
+        length_penalty: 0 favours short texts; larger values favour longer ones.
+        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
+
+    Raises:
+        UserError: if there is no such model, the text does not suit it, or the page cannot run it.
+    """
+    named = dict(model) if isinstance(model, Mapping) else {"": model}
+    if not named:
+        raise UserError(
+            "{} holds no translator and no language model; give one, or several by name: "
+            "{'early': translator, …}"
+        )
+    for each in named.values():
+        check_suits(each, DEFAULT_TEXTS, _LAB)
+    if len({each.task for each in named.values()}) > 1:
+        raise UserError(
+            f"{list(named)} are of different kinds; give only translators, or only language models"
+        )
+    if text is None:
+        text = DEFAULT_TEXTS[next(iter(named.values())).task]
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        return _search(named[request.get("checkpoint", "")], request)
+
+    whole_number("beam_width", beam_width, BEAM_IN_VIEW)
+    request = {"text": text, "method": "beam", "beam_width": beam_width, "length_penalty": length_penalty}
+    first = {name: _search(each, request) for name, each in named.items()}
+    searches, greedy = ({name: each[part] for name, each in first.items()} for part in ("search", "greedy"))
+    single = "" in named
+    view = BeamStepper(
+        searches[""] if single else searches,
+        answer=answer,
+        greedy=greedy[""] if single else greedy,
+        sentence=text,
+        beam_width=beam_width,
+        length_penalty=length_penalty,
+    )
+    return give_engine(view, "beam_stepper", named, engine)
+
+
+def _search(model: Translator | LanguageModel, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the search that a `BeamStepper` requests, and the greedy one beside it."""
+    text = request["text"]
+    if request["method"] == "sample":
+        filters = {name: request[name] for name in ("temperature", "top_k", "top_p", "seed")}
+        search = model.sample(text, **filters)
+    else:
+        search = model.decode(text, request["beam_width"], request["length_penalty"], attention=True)
+    penalty = request.get("length_penalty", 0.0)
+    return {"search": search, "greedy": model.decode(text, 1, penalty)}

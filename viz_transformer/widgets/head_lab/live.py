@@ -1,0 +1,178 @@
+"""The head lab of a live model: heads switched off or scaled, and the effect on its output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from viz_transformer._text import given_text
+from viz_transformer.errors import UserError
+from viz_transformer.huggingface_text import HuggingFaceText, is_huggingface
+from viz_transformer.model import HeadChange, Interventions
+from viz_transformer.text_model import TextModel
+from viz_transformer.trace import ForwardTrace, attention_of
+from viz_transformer.vocabulary import MASK
+from viz_transformer.widgets.base.live import give_engine, text_for
+from viz_transformer.widgets.base.traits import check_index
+from viz_transformer.widgets.head_lab.view import HeadLab
+
+#: A gender decided elsewhere: *his* makes the teacher *el profesor*; *vaca* decides the end of *cansada*.
+DEFAULT_TEXTS = {
+    "translate": "the teacher lost his book",
+    "continue": "la vaca no cruzó la calle porque estaba demasiado",
+    "fill": "la vaca no cruzó la calle porque estaba demasiado [?]",
+}
+
+
+def head_lab(
+    model: Any,
+    text: str | None = None,
+    engine: str | None = None,
+    *,
+    tokenizer: Any = None,
+    max_new_tokens: int | None = None,
+) -> HeadLab:
+    """Return a view in which you switch off or scale the heads of a model.
+
+        vt.head_lab(translator, "the teacher lost his book")
+        vt.head_lab(gpt2, "When Mary and John went to the store, John gave a drink to", tokenizer=tokenizer)
+
+    The head that changes the loss most when it is switched off is chosen first. The loss is that
+    of the words that the unchanged model answers with: of a translation, of a text as a language
+    model continues it, of the word in a gap.
+
+    >>> import viz_transformer as vt
+    >>> lab = vt.head_lab(vt.load_translator(), "the teacher lost his book")
+    >>> type(lab).__name__
+    'HeadLab'
+
+    Args:
+        model: a translator, language model or masked-word model of ours; or a causal language
+            model or an encoder–decoder of Hugging Face's. It stays as it is.
+        text: the first text: a sentence to translate, the beginning of a text, or a text with a
+            gap, written ``[?]``; by default, for ours only, one that suits the bundled model.
+        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can. The
+            page can't run a model of Hugging Face's; an exported page carries the kernel's replies.
+        tokenizer: that of a Hugging Face model, which writes by greedy search.
+        max_new_tokens: the most tokens that it writes; by default 8 after a text, and 60 of a
+            translation.
+
+    Raises:
+        UserError: if the text does not suit the model, or the page cannot run it.
+    """
+    if is_huggingface(model):
+        return _huggingface_lab(HuggingFaceText(model, tokenizer, max_new_tokens), text, engine)
+    if tokenizer is not None or max_new_tokens is not None:
+        raise UserError(
+            f"tokenizer= and max_new_tokens= are for a model of Hugging Face's, and a {type(model).__name__} "
+            "is none; leave them out"
+        )
+    text = text_for(model, text, DEFAULT_TEXTS, "a head lab")
+    view = HeadLab(lambda request: ablate(model, request), text, model.task)
+    return give_engine(view, "head_lab", model, engine)
+
+
+def _huggingface_lab(model: HuggingFaceText, text: str | None, engine: str | None) -> HeadLab:
+    if text is None:
+        raise UserError(
+            "this model has no text of its own to begin with; give one: vt.head_lab(model, text, …)"
+        )
+    text = given_text(text)
+    if engine not in ("kernel", None):
+        raise UserError(
+            f"engine={engine!r}, but only the kernel runs a model of Hugging Face's; leave engine= out"
+        )
+    return HeadLab(lambda request: ablate(model, request), text, model.task)
+
+
+def interventions_of(lab: HeadLab) -> Interventions:
+    """Return the viewer's changes as `Interventions`, for ``model.trace`` and the like.
+
+    >>> import viz_transformer as vt
+    >>> lab = vt.head_lab(vt.load_translator(), "the black cat sleeps")
+    >>> vt.interventions_of(lab).heads  # nothing is changed yet
+    ()
+
+    Args:
+        lab: what `head_lab` returned.
+    """
+    return _interventions(lab.factors)
+
+
+def ablate(model: TextModel | HuggingFaceText, request: dict[str, Any]) -> dict[str, Any]:
+    """Return what the model does under the changes that a `HeadLab` requests."""
+    sentence = request["sentence"]
+    # Always the log-probabilities of the unchanged model's words, so that they can be compared.
+    target = model.answer(sentence)
+    if "each" in request:
+        trace, log_probs = model.judge(sentence, target)
+        shapes = {kind: attention_of(trace, kind).shape[:2] for kind in trace.kinds}
+        first = 0
+        if "layer" in request:
+            kind, first = request["kind"], request["layer"]
+            check_index("layer", first, shapes[kind][0], owner=f"the {kind} attention has")
+            shapes = {kind: (1, shapes[kind][1])}
+        changes = [
+            HeadChange(kind, first + layer, head, request["each"])
+            for kind, shape in shapes.items()
+            for layer, head in np.ndindex(shape)
+        ]
+        found = _log_probs_apart(model, sentence, target, changes)
+        return {"trace": trace, "log_probs": log_probs, "each": _by_kind(shapes, found)}
+    if "apart" in request:
+        changes = [HeadChange(**change) for change in request["apart"]]
+        # One at a time, when it is read: each holds the weights of all heads.
+        return {"apart": (_reply(model, target, *each) for each in _apart(model, sentence, target, changes))}
+    interventions = _interventions(request["changes"])
+    judged = model.judge(sentence, target, interventions)
+    return _reply(model, target, *judged, model.answer(sentence, interventions))
+
+
+def _reply(
+    model: TextModel | HuggingFaceText,
+    target: tuple[str, ...],
+    trace: ForwardTrace,
+    log_probs: np.ndarray,
+    answer: tuple[str, ...],
+) -> dict[str, Any]:
+    if isinstance(model, HuggingFaceText):
+        answer = model.shown(answer)
+    reply = {"translation": answer, "log_probs": log_probs, "trace": trace}
+    if model.task == "fill":
+        (gap,) = (i for i, token in enumerate(trace.source_tokens) if token == MASK)
+        reply["output"] = (target[gap],)
+    return reply
+
+
+def _apart(
+    model: TextModel | HuggingFaceText, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
+) -> Iterator[tuple[ForwardTrace, np.ndarray, tuple[str, ...]]]:
+    """Yield the trace, the log-probabilities and the answer under each change alone."""
+    if isinstance(model, HuggingFaceText):
+        yield from model.judge_apart(sentence, target, changes)
+        return
+    for change in changes:
+        alone = Interventions(heads=[change])
+        yield *model.judge(sentence, target, alone), model.answer(sentence, alone)
+
+
+def _log_probs_apart(
+    model: TextModel | HuggingFaceText, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
+) -> np.ndarray:
+    """Return the log-probabilities under each change alone, [change, position]."""
+    if isinstance(model, HuggingFaceText):
+        return model.log_probs_apart(sentence, target, changes)
+    return np.array([model.judge(sentence, target, Interventions(heads=[change]))[1] for change in changes])
+
+
+def _by_kind(shapes: Mapping[str, tuple[int, ...]], log_probs: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the rows of all heads as [layer, head, position] of each kind."""
+    ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
+    parts = np.split(log_probs, ends[:-1])
+    return {kind: part.reshape(*shape, -1) for (kind, shape), part in zip(shapes.items(), parts, strict=True)}
+
+
+def _interventions(factors: list[dict[str, Any]]) -> Interventions:
+    return Interventions(heads=[HeadChange(**factor) for factor in factors])

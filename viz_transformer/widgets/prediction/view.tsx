@@ -1,0 +1,115 @@
+// The prediction: a question, controls to answer it once, the guess beside the truth, and what is then revealed.
+
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Problem, Push, Verdict } from "../base/card.tsx";
+import { addChildView } from "../base/js/child_view.js";
+import type { Model } from "../base/js/kernel.js";
+import { pngAddress } from "../base/js/png.js";
+import { paragraphsOf } from "../base/js/prose.js";
+import { type Frame, stageView } from "../base/stage_view.tsx";
+import { Answers } from "./answers.tsx";
+import { Compared } from "./compared.tsx";
+import { useCurtain, waitingText } from "./curtain.ts";
+import { TRAITS, type Traits } from "./traits.ts";
+import { isGuess, verdictOf, wordOf } from "./verdict.ts";
+
+function Prediction({ frame }: { frame: Frame<Traits> }) {
+  const { traits, set } = frame;
+  const card = useRef<HTMLDivElement>(null);
+  const [isSkipped, setSkipped] = useState(false);
+  const isGuessed = traits.guess !== null;
+  const isAwaiting = !isGuessed && !isSkipped;
+  const { cells, pictures } = useCurtain(card, isAwaiting);
+  const nShown = Math.min(1, Object.keys(traits.revealed).length);
+  const isJudged = isGuessed && traits.truth !== null;
+  return (
+    <>
+      <div class={`vt-card ${isAwaiting ? "vt-awaiting" : ""}`} tabindex={-1} ref={card}>
+        <p class="vt-question">{traits.question}</p>
+        {isAwaiting && cells + nShown > 0 && <p class="vt-how">{waitingText(cells, pictures + nShown)}</p>}
+        {isGuessed ? (
+          <Compared asked={traits} />
+        ) : (
+          <Answers
+            traits={traits}
+            onGuess={(guess) => {
+              card.current?.focus({ preventScroll: true }); // what has the keys now goes
+              set((now) => (now.guess === null ? { guess } : {})); // a prediction is made once
+            }}
+          />
+        )}
+        <div role="status">{isJudged && <Judged frame={frame} />}</div>
+        {isAwaiting && cells > 0 && (
+          <Push class="vt-skip" onClick={() => setSkipped(true)}>
+            Show it without predicting
+          </Push>
+        )}
+      </div>
+      {isJudged && <Revealed frame={frame} />}
+    </>
+  );
+}
+
+/** The verdict, and what is said with it. */
+function Judged({ frame }: { frame: Frame<Traits> }) {
+  const { score, told } = verdictOf(frame.traits);
+  const inPage = !frame.model.send; // an exported page has nobody to send to
+  return (
+    <Verdict verdict={wordOf(score)} message={told}>
+      {paragraphsOf(frame.traits.afterwards, inPage).map((pieces, at) => (
+        <p key={at}>
+          {pieces.map(({ kind, text, href }) => {
+            if (kind === "code") return <code>{text}</code>;
+            if (kind === "em") return <em>{text}</em>;
+            if (kind === "strong") return <strong>{text}</strong>;
+            if (!href) return text;
+            return (
+              <a href={href} target="_blank" rel="noopener noreferrer">
+                {text}
+              </a>
+            );
+          })}
+        </p>
+      ))}
+    </Verdict>
+  );
+}
+
+/** The view or the picture that comes with the answer. */
+function Revealed({ frame }: { frame: Frame<Traits> }) {
+  const { view, png, width, alt } = frame.traits.revealed as {
+    view?: string;
+    png?: DataView;
+    width?: number;
+    alt?: string;
+  };
+  const place = useRef<HTMLDivElement>(null);
+  const [problem, setProblem] = useState("");
+  useLayoutEffect(() => {
+    if (!view) return;
+    const child = addChildView(frame, view, place.current!);
+    child.opened.catch((error) => setProblem(`The picture cannot be shown (${error.message ?? error}).`));
+    return child.close;
+  }, []);
+  return (
+    <div class="vt-revealed">
+      {png && <img src={pngAddress(png)} width={width} alt={alt} />}
+      <div ref={place} />
+      {problem && <Problem>{problem}</Problem>}
+    </div>
+  );
+}
+
+/** Whether a page may restore a guess. */
+const fits = (model: Model, guess: unknown) =>
+  isGuess({ kind: model.get("kind"), options: model.get("options") }, guess);
+
+export default {
+  ...stageView<Traits>({
+    name: "prediction",
+    label: (traits) => traits.question,
+    traits: TRAITS,
+    draw: (frame) => <Prediction frame={frame} />,
+  }),
+  fits,
+};
