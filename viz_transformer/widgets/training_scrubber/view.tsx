@@ -3,8 +3,8 @@
 import { useMemo, useState } from "preact/hooks";
 import { sameHead, type HeadPlace } from "../base/head_place.ts";
 import { HeadGrid } from "../base/heads.tsx";
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
-import { shortened } from "../base/js/text.js";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
+import { shortened } from "../base/text.ts";
 import { newestReply } from "../base/replies.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
@@ -31,6 +31,7 @@ import { TRAITS, type Traits } from "./traits.ts";
 import { Written } from "./written.tsx";
 
 const FLAT = 6; // layers that a strip has room for
+const NARROW = 600; // pixels of a view where the curve's title takes more lines
 const LOW = 660; // pixels of the view's height, below which its parts stand closer
 const LETTERS = 60; // of a sentence in the menu
 
@@ -298,7 +299,10 @@ function Drive({
   });
   const films = sides.map((side) => ({ ...side, ...side.chosen }));
   return (
-    <div class="vt-drive" style={{ height: `${driveHeight(frame.unit, films.length, isLow)}px` }}>
+    <div
+      class="vt-drive"
+      style={{ height: `${driveHeight(frame.unit, films.length, isLow, frame.width < NARROW)}px` }}
+    >
       {buttons}
       <Curve {...{ frame, films, isLow }} told={momentInWords(sides[0]!)} onMoment={go} />
     </div>
