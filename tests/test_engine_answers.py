@@ -131,7 +131,14 @@ def words_in_other_orders(models: Models) -> Asked:
     for sentence in ("Maria sees the cat", "the dog sees the cat and the cow"):
         view = vt.position_lab(models["translate"], sentence)
         orders = Random(0).sample(list(permutations(range(len(view.words)))), 8)
-        yield view, [{"order": list(order), "positions_on": on} for order in orders for on in (True, False)]
+        yield (
+            view,
+            [
+                {"words": view.words, "order": list(order), "positions_on": on}
+                for order in orders
+                for on in (True, False)
+            ],
+        )
 
 
 def heads_switched_off(models: Models) -> Asked:
@@ -140,7 +147,10 @@ def heads_switched_off(models: Models) -> Asked:
         off = [{**place, "factor": 0.0} for place in places(model)]
         changes = [[], *([each] for each in off), off]
         assert lab.questions()[0] == {"sentence": lab.sentence, "each": 0.0}
-        yield lab, [lab.questions()[0], *({"sentence": lab.sentence, "changes": each} for each in changes)]
+        ranking = lab.questions()[0]
+        firsts = [place for place in places(model) if place["head"] == 0]
+        layers = [{**ranking, "kind": each["kind"], "layer": each["layer"]} for each in firsts]
+        yield lab, [ranking, *layers, *({"sentence": lab.sentence, "changes": each} for each in changes)]
 
 
 def heads_with_any_factors(models: Models) -> Asked:
@@ -198,11 +208,16 @@ def layers_under_interventions(models: Models) -> Asked:
 
 
 def rooms_of_a_studio(models: Models) -> Asked:
-    for task in ("continue", "fill"):
+    for task, rooms in (
+        ("translate", ("masks", "positions")),
+        ("continue", ("heads", "masks")),
+        ("fill", ("heads", "masks")),
+    ):
         texts = [*filter(None, TEXTS[task]), *REFUSED[task]]
         studio = vt.studio(models[task], texts[0])
-        yield studio, [{"text": text} for text in texts]
-        yield studio.rooms["model"], [{"sentence": text} for text in texts]
+        yield studio, [{"text": text, "room": room} for room in rooms for text in texts]
+        if task != "translate":
+            yield studio.rooms["model"], [{"sentence": text} for text in texts]
 
 
 EVERY = (

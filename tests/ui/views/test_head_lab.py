@@ -277,20 +277,20 @@ def test_in_jupyterlab_a_late_answer_is_waited_for_and_shown(
     def ask(text: str) -> None:
         go.unlink()
         type_text(root, text)
-        expect(root.get_by_role("alert")).to_contain_text(WAITING)
+        expect(root.locator(".vt-waits")).to_contain_text(WAITING)
 
     def is_answered(text: str) -> None:
         go.touch()
         written = lab.output(0).locator(".vt-head-lab .vt-word.vt-of-query")
         expect(written).to_have_text([*translator.translate(text).tokens, "<eos>"])
         drawn(lab.output(0).locator(".vt-head-lab"))
-        expect(lab.output(0).get_by_role("alert")).to_be_hidden()
+        expect(lab.output(0).locator("[role=alert], .vt-waits")).to_have_count(0)
 
-    expect(root.get_by_role("alert")).to_contain_text(WAITING)
+    expect(root.locator(".vt-waits")).to_contain_text(WAITING)
     expect(root.locator(".vt-word")).to_have_count(0)
     is_answered("the cat sleeps")
     ask("the dog sleeps")
-    expect(root.get_by_role("alert")).to_contain_text("The picture still shows the cat sleeps.")
+    expect(root.locator(".vt-waits")).to_contain_text("The picture is still the one before.")
     is_answered("the dog sleeps")
     lab.wait_for_value("late.sentence", "the dog sleeps")
     assert lab.errors == []
@@ -309,3 +309,55 @@ def test_in_jupyterlab_a_late_answer_is_waited_for_and_shown(
     lab.run_cell(0)
     is_answered("the cat sleeps")  # as the cell says
     expect(root).to_have_count(1)
+
+
+#: Two labs of a model whose modules take their time when `pause` says so.
+TWO_LABS = """
+import time, torch
+import viz_transformer as vt
+
+translator = vt.load_translator()
+one, other = (vt.head_lab(translator, "the cat sleeps", engine="kernel") for _ in range(2))
+pause, passed = 0, 0
+
+def wait(*_):
+    global passed
+    passed += 1
+    time.sleep(pause)
+
+torch.nn.modules.module.register_module_forward_hook(wait);
+"""
+ALL_RANKED = "[aria-label*='rank 24 of 24']"
+
+
+@pytest.mark.slow
+def test_in_jupyterlab_a_long_work_says_how_far_it_is_and_is_stopped(lab: LabPage) -> None:
+    """Only the view that works says so; the picture before stays, and the next answer comes."""
+    lab.open_cells(TWO_LABS, "one", "other")
+    lab.run_all()
+    one, other = (lab.output(at).locator(".vt-head-lab") for at in (1, 2))
+    line = one.locator(".vt-waits")
+    for root in (one, other):
+        expect(root.locator(ALL_RANKED)).to_be_attached()  # nothing is awaited any more
+
+    lab.run("pause, passed = 0.2, 0")
+    type_text(one, "the dog sleeps")
+    expect(line).to_contain_text("Computing. The picture is still the one before.")
+    expect(other.locator(".vt-waits")).to_have_count(0)
+    lab.screenshot("head-lab-waits")
+    line.get_by_role("button", name="Stop").click()
+    expect(line).to_have_count(0)
+    expect(one.get_by_role("alert")).to_contain_text("Stopped: the picture is the one before.")
+    lab.wait_for_value("len(one._works)", 0)
+    assert lab.value("(one.sentence, passed < 60)") == ("the cat sleeps", True)
+
+    lab.run("pause = 0.02")
+    type_text(one, "the dog sleeps")
+    expect(line).to_contain_text(re.compile(r"Ranking heads: \d+ of 24\."))
+    line.get_by_role("button", name="Stop").click()
+    expect(one.locator(".vt-word.vt-of-query").first).to_have_text("el")
+    lab.run("pause = 0")
+    one.locator(".vt-sheet-handle").click()
+    one.get_by_role("button", name="Go on with the ranking").click()
+    expect(one.locator(ALL_RANKED)).to_be_attached()
+    assert lab.errors == []

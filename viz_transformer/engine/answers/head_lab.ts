@@ -1,4 +1,4 @@
-// The head lab's answers: what a model says with heads scaled or switched off. labs/head_lab.py and
+// The head lab's answers: what a model says with heads scaled or switched off. widgets/head_lab/live.py and
 // widgets/head_lab/view.py give the same.
 
 import { newestOf } from "../remembered.ts";
@@ -10,16 +10,32 @@ import { bytesOf } from "./bytes.ts";
 
 type Judged = ReturnType<AnyTextModel["judge"]>;
 
+interface Request {
+  sentence: string;
+  changes?: HeadChange[];
+  each?: number;
+  /** With `each`: of this layer alone. */
+  kind?: Kind;
+  layer?: number;
+}
+
 /** Either the model under some changes, or each head alone at one factor. */
-export function answerHeadLab(
-  { "": model }: Models,
-  { sentence, changes, each }: { sentence: string; changes?: HeadChange[]; each?: number },
-) {
+export function answerHeadLab({ "": model }: Models, { sentence, changes, each, kind, layer }: Request) {
   // Always the log-probabilities of the unchanged model's words, so that they can be compared.
   const target = newestOf(model, sentence, () => model.answer(sentence));
   if (each !== undefined) {
     const judged = model.judge(sentence, target);
-    return { ...judgedReply(judged), each: eachHead(model, sentence, target, judged, each) };
+    const kinds = kindsOf(judged.trace).filter(([name]) => layer === undefined || name === kind);
+    const alone = kinds.map(([name, { shape }]) => {
+      const places = {
+        kind: name,
+        first: layer ?? 0,
+        nLayers: layer === undefined ? shape[0] : 1,
+        nHeads: shape[1],
+      };
+      return eachHead(model, sentence, target, places, each);
+    });
+    return layer === undefined ? { ...judgedReply(judged), each: alone } : { each: alone }; // the page has the rest
   }
   const interventions = { heads: changes };
   const judged = model.judge(sentence, target, interventions);
@@ -56,21 +72,20 @@ function judgedReply({ trace, logProbs }: Judged) {
   };
 }
 
-/** The log-probabilities with one head at a time changed, [layer, head, token] for each kind. */
+/** The log-probabilities with one head at a time changed, [layer, head, token] of some layers. */
 function eachHead(
   model: AnyTextModel,
   sentence: string,
   target: string[],
-  { trace, logProbs: unchanged }: Judged,
+  { kind, first, nLayers, nHeads }: { kind: Kind } & Record<"first" | "nLayers" | "nHeads", number>,
   factor: number,
 ) {
-  return kindsOf(trace).map(([kind, { shape }]) => {
-    const [nLayers, nHeads] = shape;
-    const found = new Float64Array(nLayers * nHeads * unchanged.length);
-    for (let i = 0; i < nLayers * nHeads; i++) {
-      const change = { kind, layer: Math.floor(i / nHeads), head: i % nHeads, factor };
-      found.set(model.judge(sentence, target, { heads: [change] }).logProbs, i * unchanged.length);
-    }
-    return { kind, shape: [nLayers, nHeads, unchanged.length], log_probs: bytesOf(found) };
+  const changes = Array.from({ length: nLayers * nHeads }, (_, i) => {
+    return { kind, layer: first + Math.floor(i / nHeads), head: i % nHeads, factor };
   });
+  const found = changes.map((change) => model.judge(sentence, target, { heads: [change] }).logProbs);
+  const nTokens = found[0]?.length ?? 0;
+  const all = new Float64Array(found.length * nTokens);
+  for (const [i, logProbs] of found.entries()) all.set(logProbs, i * nTokens);
+  return { kind, shape: [nLayers, nHeads, nTokens], log_probs: bytesOf(all) };
 }

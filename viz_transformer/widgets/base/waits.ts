@@ -1,6 +1,6 @@
 // What a view waits for. After a second one line on the stage says so, with how far it is and what stops it.
 
-import { button, element, setText } from "./js/controls.js";
+import { button, element, setText } from "./controls.ts";
 import type { Model } from "./js/kernel.js";
 
 const SLOW_MS = 1000;
@@ -34,13 +34,13 @@ interface Told {
 
 /** The questions of one view that are under way; times are those of `performance.now`. */
 export class Waits {
-  readonly #works = new Map<string, Work>();
+  readonly #works = new Map<unknown, Work>();
   #last = { since: 0, begun: 0, ended: Number.NEGATIVE_INFINITY, words: "" }; // the newest part that has ended
   #stopsNext = false; // whether the viewer has stopped a work between two of its parts
   readonly listeners = new Set<() => void>();
 
   /** @param part what is said of a work in parts, of which this is one; its time counts from the first part's. */
-  begin(id: string, stop: () => void, part = "", now = performance.now()): void {
+  begin(id: unknown, stop: () => void, part = "", now = performance.now()): void {
     const goesOn = part !== "" && now - this.#last.ended < BETWEEN_MS;
     const since = goesOn ? this.#last.since : now;
     this.#works.set(id, { since, begun: now, words: part, isPart: part !== "", isHeard: false, stop });
@@ -50,12 +50,12 @@ export class Waits {
   }
 
   /** The kernel is at work on it, and may say how far it is. */
-  hear(id: string, words: string): void {
+  hear(id: unknown, words: string): void {
     const work = this.#works.get(id);
     if (work) Object.assign(work, { isHeard: true, words: work.isPart ? work.words : words });
   }
 
-  end(id: string, now = performance.now()): void {
+  end(id: unknown, now = performance.now()): void {
     const work = this.#works.get(id);
     if (work?.isPart) this.#last = { ...work, ended: now };
     this.#works.delete(id);

@@ -1,7 +1,7 @@
 // The newest replies of the model: unchanged, under the viewer's changes, and with one head at a time off.
 
-import { canonicalJson, type connectKernel } from "../base/js/kernel.js";
-import { decodeWeights, weightsIn } from "../base/js/weights.js";
+import { canonicalJson, type connectKernel, NEEDS_KERNEL } from "../base/js/kernel.js";
+import { decodeWeights, weightsIn } from "../base/weights.ts";
 import { STOPPED } from "../base/waits.ts";
 import type { Factor, Head } from "./changes.ts";
 
@@ -24,10 +24,10 @@ export interface Reply {
 /** Log-probabilities with one head at a time off, float64 [layer, head, word]; of one layer, if `layer` says so. */
 export type Alone = { kind: string; shape: number[]; log_probs: DataView; layer?: number };
 
-type Request = { sentence: string; changes?: Factor[]; each?: number; kind?: string; layer?: number };
-type State = { sentence: string; factors: Factor[] };
+export type Request = { sentence: string; changes?: Factor[]; each?: number; kind?: string; layer?: number };
+export type State = { sentence: string; factors: Factor[] };
 
-/** A kernel ranks a layer at a time, so that it answers other questions meanwhile; all else knows all. */
+/** A model ranks a layer at a time, so that it answers other questions meanwhile; a page that carries replies knows all. */
 function partsOf(sentence: string, kinds: readonly Kind[]): Request[] {
   const parts = kinds.flatMap(({ kind, shape }) =>
     Array.from({ length: shape[0]! }, (_, layer) => ({ sentence, each: 0, kind, layer })),
@@ -57,7 +57,8 @@ export function createReplies(
   const alone = new Map<string, Alone[]>();
   const failures = new Map<string, string>();
 
-  const rankingOf = (sentence: string) => partsOf(sentence, byLayers() && base ? base.kinds : []);
+  let isWhole = false; // whether only the ranking of all layers is known
+  const rankingOf = (sentence: string) => partsOf(sentence, byLayers() && !isWhole && base ? base.kinds : []);
   const isKnown = (request: Request) => alone.has(canonicalJson(request));
 
   function missing({ sentence, factors }: State): Request | undefined {
@@ -73,11 +74,8 @@ export function createReplies(
   function keep(request: Request, reply: any): void {
     const asked = canonicalJson(request);
     const { each, changes, layer } = request;
-    if (each !== undefined)
-      alone.set(
-        asked,
-        reply.each.map((one: Alone) => ({ ...one, layer })),
-      );
+    const withLayer = (one: Alone) => ({ ...one, layer });
+    if (each !== undefined) alone.set(asked, reply.each.map(withLayer));
     else if (!changes?.length) base = { ...reply, request, asked };
     else
       changed = {
@@ -96,6 +94,7 @@ export function createReplies(
       if (pending === asked) pending = null;
       if (!error) keep(request, reply);
       else if (error.message === STOPPED && request.each !== undefined) stopped = request.sentence;
+      else if (error.message === NEEDS_KERNEL && request.layer !== undefined) isWhole = true;
       else failures.set(asked, error.message);
     };
     const parts = request.layer === undefined ? [] : rankingOf(request.sentence);

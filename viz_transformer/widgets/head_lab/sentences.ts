@@ -2,7 +2,7 @@
 
 import { percent } from "../base/percent.ts";
 import { named, type Piece } from "../base/pieces.ts";
-import { formatNumber, formatSigned, markMeaning, quoted, runningText } from "../base/js/text.js";
+import { formatNumber, formatSigned, markMeaning, quoted, runningText } from "../base/text.ts";
 import { type Factor, type Head, headName, shortFactor, shortName } from "./changes.ts";
 import { type Effect, lossOf, rankCorrelation } from "./effects.ts";
 import { type Column, isMoved, runsOf } from "./flip.ts";
@@ -61,13 +61,14 @@ export function flipInWords(factors: readonly Factor[], columns: readonly Column
   return [`${change}, `, ...told.flatMap((pieces, i) => (i ? [" and ", ...pieces] : pieces))];
 }
 
-/** What the chosen head alone is worth: its place among all that are known by now. */
+/** What the chosen head alone is worth, and its place among all heads; a count of 0 while some are unknown. */
 export function effectInWords(effect: Effect | undefined, count: number): string {
   if (!effect) return "";
   const by = formatNumber(Math.abs(effect.lossChange), 3);
   const signed = effect.lossChange > 0 ? `adds ${by} to the loss` : `takes ${by} off the loss`;
   const place = effect.rank === 1 ? `the most of ${count} heads` : `rank ${effect.rank} of ${count} heads`;
-  return `Switched off alone, it ${Number(by) ? `${signed}: ${place}` : "leaves the loss as it is"}.`;
+  const effected = count ? `${signed}: ${place}` : signed;
+  return `Switched off alone, it ${Number(by) ? effected : "leaves the loss as it is"}.`;
 }
 
 /** How far the changes moved the words' log-probabilities. */

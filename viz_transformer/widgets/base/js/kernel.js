@@ -2,7 +2,7 @@
 // that the page carries, or the notebook's kernel.
 
 import { STOPPED, waitsOf } from "../waits.ts";
-import { engineBehind, NOT_IN_PAGE } from "./page_engine.js";
+import { engineBehind, NOT_IN_PAGE } from "../page_engine.ts";
 
 export const NEEDS_KERNEL = "This part needs the running notebook: run its cell, and try again.";
 
@@ -194,7 +194,7 @@ export function connectKernel(model) {
     return asked
       .then((answer) => {
         if (asked === engine) answerHere = answer;
-        return answer(request);
+        return part ? inPause(part, () => answer(request)) : answer(request);
       })
       .catch((error) => {
         if (error.name === NOT_IN_PAGE) return askBeyond(request, part);
@@ -214,10 +214,20 @@ export function connectKernel(model) {
 
   const { latest, forget } = newestOf(ask);
 
+  /** Do a part of a work once the page has drawn, and heard what the viewer does: that may stop it. */
+  function inPause(part, work) {
+    const [id, waits] = [{}, waitsOf(model)];
+    const pause = new Promise((resolve, reject) => {
+      waits.begin(id, () => reject(new Error(STOPPED)), part);
+      setTimeout(resolve);
+    });
+    return pause.then(work).finally(() => waits.end(id));
+  }
+
   /** What an engine in this page that has answered before answers at once; else null. */
-  function answerNow(request) {
+  function answerNow(request, part) {
     findEngine();
-    if (!answerHere) return null;
+    if (!answerHere || part) return null;
     try {
       return { reply: answerHere(request) };
     } catch (/** @type {any} */ error) {
@@ -232,7 +242,7 @@ export function connectKernel(model) {
    * @param {string} [part]
    */
   function settle(request, keep, onLate, part) {
-    const here = answerNow(request);
+    const here = answerNow(request, part);
     if (here) {
       forget(); // whatever was asked before
       keep(here);
