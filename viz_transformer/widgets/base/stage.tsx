@@ -4,7 +4,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { nextTextSize } from "./js/text_size.js";
+import { nextTextSize } from "./text_size.ts";
 import type { Piece } from "./pieces.ts";
 import { isPresented, togglePresented } from "./present.ts";
 

@@ -1,7 +1,7 @@
 // The timeline: the named steps of a story, a knob to drag along them, and a button that plays them.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { indexAfterKey } from "./js/scales.js";
+import { indexAfterKey } from "./scales.ts";
 
 const STEP_MS = 1100; // of playing
 

@@ -1,6 +1,6 @@
 // The room that the stage leaves for a picture, measured, so that the picture can fill it.
 
-import { ON_PAPER } from "./js/view.js";
+import { ON_PAPER } from "./view.ts";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface Room {

@@ -1,6 +1,6 @@
 // The steps of a tour as plain data: keys that move, and steps inserted, changed and removed.
 
-import { shortened } from "../base/js/text.js";
+import { shortened } from "../base/text.ts";
 
 export interface Step {
   caption: string;

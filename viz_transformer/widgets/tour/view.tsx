@@ -4,8 +4,8 @@
 // exported page, finds. So it steps without asking Python.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { addChildView } from "../base/js/child_view.js";
-import { addChoices } from "../base/js/choices.js";
+import { addChildView } from "../base/child_view.ts";
+import { addChoices } from "../base/choices.ts";
 import type { Model } from "../base/js/kernel.js";
 import { isPresented, togglePresented } from "../base/present.ts";
 import { Menu } from "../base/stage.tsx";

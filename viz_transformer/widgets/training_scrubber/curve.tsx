@@ -4,9 +4,9 @@ import { useMemo, useRef } from "preact/hooks";
 import { linePath, type Plot } from "../base/axes.ts";
 import { Chart } from "../base/chart.tsx";
 import { paintWeights } from "../base/heads.tsx";
-import { pointerPosition } from "../base/js/canvas.js";
-import type { Theme } from "../base/js/colour.js";
-import { nearestValue } from "../base/js/scales.js";
+import { pointerPosition } from "../base/canvas.ts";
+import type { Theme } from "../base/colour.ts";
+import { nearestValue } from "../base/scales.ts";
 import { Knob } from "../base/knob.tsx";
 import {
   curvesInWords,

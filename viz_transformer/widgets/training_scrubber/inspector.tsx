@@ -2,8 +2,8 @@
 
 import { Bars } from "../base/bars.tsx";
 import { Doors } from "../base/doors.tsx";
-import type { Theme } from "../base/js/colour.js";
-import { formatNumber, marksExplained, shortened, visible } from "../base/js/text.js";
+import type { Theme } from "../base/colour.ts";
+import { formatNumber, marksExplained, shortened, visible } from "../base/text.ts";
 import { type Cell, entropyInWords, lossesInWords, rowEntropy } from "./runs.ts";
 import type { Side } from "./view.tsx";
 

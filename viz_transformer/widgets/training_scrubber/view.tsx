@@ -3,8 +3,8 @@
 import { useMemo, useState } from "preact/hooks";
 import { sameHead, type HeadPlace } from "../base/head_place.ts";
 import { HeadGrid } from "../base/heads.tsx";
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
-import { shortened } from "../base/js/text.js";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
+import { shortened } from "../base/text.ts";
 import { newestReply } from "../base/replies.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";

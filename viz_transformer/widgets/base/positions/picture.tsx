@@ -3,9 +3,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { pointerPosition } from "../js/canvas.js";
-import type { Theme } from "../js/colour.js";
-import { stepsBetween } from "../js/scales.js";
+import { pointerPosition } from "../canvas.ts";
+import type { Theme } from "../colour.ts";
+import { stepsBetween } from "../scales.ts";
 import { Knob } from "../knob.tsx";
 import { useRoom } from "../use_room.ts";
 import { useTween } from "../use_tween.ts";
