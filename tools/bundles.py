@@ -53,7 +53,7 @@ def entries() -> dict[str, Path]:
     """Return what is built, by its name: a script and a style sheet for each view, and what they share."""
     widgets = PACKAGE / "widgets"
     found = {path.parent.name: path for path in (*widgets.glob("*/view.js"), *widgets.glob("*/view.tsx"))}
-    found |= {path.stem: PACKAGE / "export" / path for path in (Path("page.js"), Path("site.ts"))}
+    found |= {path.stem: PACKAGE / "export" / path for path in (Path("page.ts"), Path("site.ts"))}
     found["engine"] = PACKAGE / "engine" / "engine.ts"
     found["load_script"] = widgets / "base" / "load_script.ts"
     styles = {f"{path.parent.name}.style": path for path in widgets.glob("*/style.css")}
@@ -91,6 +91,7 @@ def build() -> None:
         return
     sources = _sources()
     STATIC.mkdir(exist_ok=True)
+    names: set[str] = set()
     # Beside the old ones, which stay until all are there.
     with tempfile.TemporaryDirectory(dir=STATIC) as made:
         run_esbuild([f"--outdir={made}", *(f"{name}={path}" for name, path in entries().items())])
@@ -101,6 +102,10 @@ def build() -> None:
         Path(made, _BUILT.name).write_text(json.dumps(sources, indent=1), encoding="utf-8")
         for path in sorted(Path(made).iterdir(), key=lambda path: path.name == _BUILT.name):
             path.replace(STATIC / path.name)
+            names.add(path.name)
+    for path in STATIC.iterdir():
+        if path.name not in names:  # of a view that is gone
+            path.unlink()
 
 
 def _build_parts(made: Path) -> None:
