@@ -10,8 +10,7 @@ import type { Translator } from "../translator.ts";
  */
 export function answerPositionLab(
   { "": translator }: Record<string, Translator>,
-  { order, positions_on }: { order: number[]; positions_on: boolean },
-  { words }: { words: string[] },
+  { words, order, positions_on }: { words: string[]; order: number[]; positions_on: boolean },
 ) {
   const interventions = { positions: positions_on };
   const written = words.join(" ");

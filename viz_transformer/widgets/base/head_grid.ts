@@ -161,7 +161,7 @@ export function headAt(layout: HeadGridLayout, x: number, y: number) {
 
 /** The head that an arrow key moves to; rows of all sections follow one another. */
 export function moveHead(
-  kinds: Pick<KindHeads, "kind" | "layers" | "heads" | "slots">[],
+  kinds: readonly Pick<KindHeads, "kind" | "layers" | "heads" | "slots">[],
   { kind, layer, head }: HeadPlace,
   key: string,
 ) {

@@ -65,6 +65,7 @@ export const WHOLE: Window = { zoom: 1, row: 0, col: 0 };
  *
  * @param wanted.largest pixels of a cell
  * @param wanted.stretch how many times longer one side of a cell may be than the other
+ * @param wanted.isTitled whether it says which axis is which
  */
 export function matrixLayout({
   rows,
@@ -79,6 +80,7 @@ export function matrixLayout({
   view = WHOLE,
   largest = LARGEST,
   stretch = 1,
+  isTitled = true,
 }: {
   rows: number;
   cols: number;
@@ -92,10 +94,11 @@ export function matrixLayout({
   view?: Window;
   largest?: number;
   stretch?: number;
+  isTitled?: boolean;
 }) {
-  const axis = 22;
+  const axis = isTitled ? 22 : 0;
   const rowRoom = Math.min(rowLabel, 150, width * 0.38);
-  const colRoom = Math.min(colLabel, 110);
+  const colRoom = Math.min(colLabel, 110, 0.65 * maxHeight);
   const left = axis + rowRoom + 8;
   const across = (right: number) => Math.min(largest, (width - left - right) / cols);
   const down = (top: number) => Math.min(largest, (maxHeight - top) / rows);
@@ -140,6 +143,7 @@ export function matrixLayout({
     y: inside(view.row * rowCell, rows * rowCell, boxHeight),
     rowSeconds,
     colSeconds,
+    isTitled,
     font: rowCell >= 40 ? 15 : rowCell >= 24 ? 14 : 12,
     rowStep: Math.ceil(15 / rowCell),
     colStep: flat ? 1 : Math.ceil(16 / cell),
@@ -435,6 +439,25 @@ function placeInBox(middle: number, size: number, isChosen: boolean) {
   return middle < 0 || middle > size ? null : middle;
 }
 
+/** Which axis is which: beside a decoder's rows, that they read a word and write the next, if there is room. */
+function drawTitles(
+  context: CanvasRenderingContext2D,
+  { left, top, width, height }: HeatmapLayout,
+  arePlain: boolean,
+  theme: Theme,
+) {
+  const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
+  const fits = (text: string, room: number) => theme.measure(text, 12, false) <= room;
+  const names = arePlain ? ["← query"] : ["← query: read → written", "← query"];
+  const key = "key (attended to) →";
+  drawText(context, fits(key, width - left) ? key : "key →", left, 9, quiet);
+  context.save();
+  context.translate(9, top);
+  context.rotate(-Math.PI / 2);
+  drawText(context, names.find((name) => fits(name, height - top)) ?? "", 0, 0, { ...quiet, align: "right" });
+  context.restore();
+}
+
 function drawLabels(
   context: CanvasRenderingContext2D,
   layout: HeatmapLayout,
@@ -444,20 +467,8 @@ function drawLabels(
   theme: Theme,
 ) {
   const { left, top, cell, rowCell, x, y, boxWidth, boxHeight, flat, font } = layout;
-  const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
   const rowNames = shown.rowNames ?? shown.queries;
-  const longest = "← query: read → written";
-  const fits = theme.measure(longest, 12, false) <= layout.height - top;
-  const query = rowNames === shown.queries || !fits ? "← query" : longest;
-  const key = "key (attended to) →";
-  const isWide = theme.measure(key, 12, false) <= layout.width - left;
-  drawText(context, isWide ? key : "key →", left, 9, quiet);
-  context.save();
-  context.translate(9, top);
-  context.rotate(-Math.PI / 2);
-  drawText(context, query, 0, 0, { ...quiet, align: "right" });
-  context.restore();
-
+  if (layout.isTitled) drawTitles(context, layout, rowNames === shown.queries, theme);
   const rowTimes = timesAt(layout.rowSeconds, part.rows, boxHeight / 24);
   const colTimes = timesAt(layout.colSeconds, part.cols, boxWidth / TIME);
   const colStep = colTimes ? TIME / cell : layout.colStep;

@@ -7,9 +7,9 @@ const LETTERS = 18; // of a word in a sentence
 /** Text, or a word in the colour of its role. */
 export type Piece = string | { role: "query" | "key" | "you" | "was"; word: string };
 
-export const named = (role: "query" | "key" | "you", token = ""): Piece => ({
+export const named = (role: "query" | "key" | "you", token = "", letters = LETTERS): Piece => ({
   role,
-  word: shortened(token, LETTERS),
+  word: shortened(token, letters),
 });
 
 /** A sentence as text, its words isolated: a right-to-left word leaves the rest in order. */

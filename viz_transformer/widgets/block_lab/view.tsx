@@ -2,6 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { Code } from "../base/code.tsx";
+import { Doors } from "../base/doors.tsx";
 import { textColourOn } from "../base/colour.ts";
 import { elide, visible } from "../base/text.ts";
 import { changeRgb, css } from "../base/ramps.ts";
@@ -232,6 +233,7 @@ function Inspector({ reply, changed, moves }: { reply: Reply; changed: number; m
       </ul>
       <p class="vt-equation">a move = |output after − output before| / |output before|</p>
       <Code lines={[`view.spread()["${reply.parts[0]}"]`]} />
+      <Doors />
     </>
   );
 }

@@ -3,6 +3,7 @@
 import { useId, useMemo, useState } from "preact/hooks";
 import { Bars } from "../base/bars.tsx";
 import { Code } from "../base/code.tsx";
+import { Doors } from "../base/doors.tsx";
 import { formatNumber, visible } from "../base/text.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
@@ -176,6 +177,7 @@ function Inspector({ frame, embeddings, index, near, held, choose }: InspectorPr
         </p>
       ))}
       <Code lines={[`view.token = "${tokens[index]}"`, "view.nearest"]} />
+      <Doors />
     </>
   );
 }

@@ -27,7 +27,7 @@ import {
 } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
 import { movePlace, type Place, pinOf } from "./linked_columns.ts";
-import { addCanvas, type Mount, type Picture } from "./mount.ts";
+import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
 import type { Room, StageTheme } from "./room.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -64,7 +64,7 @@ class ColumnsPicture implements Picture {
     this.#titles = element(node, "div", "vt-columns", { "aria-hidden": "true" });
     this.#scroller = element(node, "div", "vt-scroll");
     this.#scrolled = element(this.#scroller, "div", "vt-scrolled"); // as high as all words; the canvas stays in view
-    this.#canvas = addCanvas(room, this.#scrolled, LABEL);
+    this.#canvas = addRoomCanvas(room, this.#scrolled, LABEL);
     this.close = this.#canvas.close;
     const { canvas, view } = this.#canvas;
     this.marks = { on: canvas, of: (shown, query, key) => this.#markOf(shown, query, key) };

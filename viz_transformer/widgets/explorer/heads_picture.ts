@@ -12,7 +12,7 @@ import {
 } from "../base/head_grid.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { chooseHead, onRoomKey } from "./choose.ts";
-import { addCanvas, type Mount } from "./mount.ts";
+import { addRoomCanvas, type Mount } from "./mount.ts";
 import { headInWords } from "./sentences.ts";
 import { withHead } from "./selection.ts";
 
@@ -30,7 +30,7 @@ const unlabelled = <Section extends KindHeads>(section: Section): Section => ({
 
 /** The heads of all kinds, in the order of the paper. */
 export const headsPicture: Mount = (room, node) => {
-  const { canvas, announce, view, close } = addCanvas(room, node, LABEL);
+  const { canvas, announce, view, close } = addRoomCanvas(room, node, LABEL);
   let layout: HeadGridLayout | null = null;
 
   addCanvasListeners(view, canvas, {

@@ -18,7 +18,7 @@ import { pixelRatio } from "../base/canvas.ts";
 import { visible } from "../base/text.ts";
 import { onRoomKey, pin, togglePin } from "./choose.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
-import { addCanvas, type Picture } from "./mount.ts";
+import { addRoomCanvas, type Picture } from "./mount.ts";
 import { boxMark, type Mark, type Marks, shadeOf } from "./passage.ts";
 import { scaled } from "./colour_scale.ts";
 import type { Room } from "./room.ts";
@@ -45,7 +45,7 @@ export class MatrixPicture implements Picture {
 
   constructor(room: Room, node: HTMLElement) {
     this.#room = room;
-    this.#canvas = addCanvas(room, node, LABEL);
+    this.#canvas = addRoomCanvas(room, node, LABEL);
     this.close = this.#canvas.close;
     const { canvas, view } = this.#canvas;
     this.marks = { on: canvas, of: (shown, query, key) => this.#markOf(shown, query, key) };

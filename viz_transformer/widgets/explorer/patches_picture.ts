@@ -5,7 +5,7 @@ import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
 import { onRoomKey, pin, togglePin } from "./choose.ts";
 import type { Picked } from "./selection.ts";
 import { type Axis, tokenOf } from "./displayed_head.ts";
-import { addCanvas, type Mount } from "./mount.ts";
+import { addRoomCanvas, type Mount } from "./mount.ts";
 import {
   countApart,
   drawPicture,
@@ -21,7 +21,7 @@ import {
 const LABEL = "The picture: the arrow keys choose the patch that attends";
 
 export const patchesPicture: Mount = (room, node) => {
-  const { canvas, announce, view, close } = addCanvas(room, node, LABEL);
+  const { canvas, announce, view, close } = addRoomCanvas(room, node, LABEL);
   const caption = element(node, "div", "vt-caption");
   let layout: PictureLayout | null = null;
 

@@ -85,7 +85,9 @@ function Explorer(frame: Frame<Traits>) {
           {editor && <EditorField editor={editor} />}
         </>
       }
-      heads={!isWall && <Place key="heads" name="vt-head-grid" mount={headsPicture} room={room} to={heads} />}
+      heads={
+        !isWall && <Place key="heads" name="vt-small-heads" mount={headsPicture} room={room} to={heads} />
+      }
       headsBeside={isDeep}
       headline={<Pieces pieces={headline(snapshot)} />}
       line={below.length > 0 && <Pieces pieces={below} />}
@@ -255,5 +257,6 @@ export default stageView<Traits>({
   name: "explorer",
   label: "Attention explorer",
   traits: TRAITS,
+  whole: (change) => ("picture" in change ? { linked: false, wall: false, ...change } : change),
   draw: Explorer,
 });

@@ -3,7 +3,7 @@
 import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
 import { chooseHead, onRoomKey, showWall } from "./choose.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
-import { addCanvas, type Mount } from "./mount.ts";
+import { addRoomCanvas, type Mount } from "./mount.ts";
 import { boxMark, shadeOf } from "./passage.ts";
 import { headInWords } from "./sentences.ts";
 import { withHead } from "./selection.ts";
@@ -25,7 +25,7 @@ export function headsOnWall({ sections, options }: Snapshot, { memo }: Room) {
 }
 
 export const wallPicture: Mount = (room, node) => {
-  const { canvas, announce, view, close } = addCanvas(room, node, LABEL);
+  const { canvas, announce, view, close } = addRoomCanvas(room, node, LABEL);
   let layout: WallLayout | null = null;
   let drawn: { order: string; entries: Map<string, Snapshot["sections"][number]> } | null = null;
 

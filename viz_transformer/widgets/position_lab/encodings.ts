@@ -22,15 +22,13 @@ export type Data = Record<"learned" | "words" | "mixing" | "queries" | "keys", D
   /** How many of the learned table's first positions were trained. */
   trained: number;
   n_words: number;
-  /** The words of the live model, and orders of them to offer. */
-  sentence: string[];
-  orders: number[][];
   live_encoding: string;
   language: string;
   language_tag?: string;
 };
 
 export interface Traits extends Declared {
+  orders: number[][];
   data: Data;
 }
 
