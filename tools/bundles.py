@@ -104,7 +104,7 @@ def build() -> None:
             path.replace(STATIC / path.name)
             names.add(path.name)
     for path in STATIC.iterdir():
-        if path.name not in names:  # of a view that is gone
+        if path.is_file() and path.name not in names:  # of a view that is gone
             path.unlink()
 
 

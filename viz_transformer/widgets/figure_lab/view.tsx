@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { NEEDS_KERNEL } from "../base/js/kernel.js";
-import { pngAddress } from "../base/js/png.js";
+import { pngAddress } from "../base/png.ts";
 import { Range } from "../base/range.tsx";
 import { newestReply } from "../base/replies.ts";
 import { Stage } from "../base/stage.tsx";
