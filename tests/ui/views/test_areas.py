@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.ui_areas import Areas, areas_of
-from tests.support.ui_staged import STAGED
+from tests.support.ui_staged import LONG_STAGED, STAGED
 from tests.support.ui_sweep import ROOT
 from viz_transformer.export import export_html
 
@@ -32,9 +32,10 @@ def too_little(found: Areas, share: float) -> list[str]:
     ] + [f"{name} {getattr(found, name)}" for name, most in much.items() if getattr(found, name) > most]
 
 
-@pytest.mark.parametrize("name", STAGED)
+@pytest.mark.parametrize("name", [*STAGED, *LONG_STAGED])
 def test_the_picture_has_most_of_the_view(kept_page: Page, tmp_path: Path, name: str) -> None:
-    kept_page.goto(export_html(STAGED[name](), tmp_path / "page.html").as_uri())
+    make = (STAGED | LONG_STAGED)[name]
+    kept_page.goto(export_html(make(), tmp_path / "page.html").as_uri())
     root = kept_page.locator(ROOT).first
     expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
     wrong = {}

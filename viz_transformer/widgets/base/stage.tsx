@@ -42,7 +42,11 @@ interface StageProps {
 export function Stage(props: StageProps) {
   const zones = useRef<HTMLDivElement>(null);
   const headline = useRef<HTMLParagraphElement>(null);
-  useLayoutEffect(() => fitLine(headline.current!));
+  const chips = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    fitLine(headline.current!);
+    fitChips(chips.current!);
+  });
   const [open, setOpen] = useState(false);
   const isNarrow = props.width < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
   return (
@@ -55,7 +59,9 @@ export function Stage(props: StageProps) {
       data-heads={props.headsBeside ? "beside" : "strip"}
     >
       <header class="vt-header">
-        <div class="vt-chips">{props.header}</div>
+        <div class="vt-chips" ref={chips}>
+          {props.header}
+        </div>
         <Menu {...props} present={() => present(zones.current)} />
       </header>
       {props.heads && <nav class="vt-heads">{props.heads}</nav>}
@@ -96,6 +102,13 @@ function fitLine(node: HTMLElement): void {
   const isFitted = share < 1 && share >= SMALLEST;
   const fitted = { fontSize: `${Number.parseFloat(fontSize) * share}px`, lineHeight };
   Object.assign(node.style, { fontSize: "", lineHeight: "", whiteSpace: "" }, isFitted ? fitted : {});
+}
+
+/** Chips that take several rows are lower ones, so that the picture keeps its room. */
+function fitChips(node: HTMLElement): void {
+  delete node.dataset.rows;
+  const [first, ...others] = Array.from(node.querySelectorAll<HTMLElement>(".vt-chip"));
+  if (others.some((chip) => chip.offsetTop > first!.offsetTop)) node.dataset.rows = "several";
 }
 
 /** Help, text size, presenting and options, at the header's right end. */
