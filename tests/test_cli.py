@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -15,6 +16,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -96,10 +98,6 @@ def test_the_module_lists_lessons_where_windows_keeps_the_output_in_a_file(tmp_p
     assert "Softmax, and why √d_k" in done.stdout.decode("utf-8")
 
 
-@pytest.mark.skipif(
-    sys.platform == "win32",
-    reason="a closed pipe may raise OSError there, as any invalid argument does: python/cpython#79935",
-)
 def test_a_closed_pipe_ends_it_without_a_traceback(tmp_path: Path) -> None:
     """As `viz-transformer lessons list | head -3` does."""
     command = [sys.executable, "-m", "viz_transformer", "lessons", "list", "--folder", str(tmp_path)]
@@ -107,6 +105,24 @@ def test_a_closed_pipe_ends_it_without_a_traceback(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+def test_what_windows_says_of_a_closed_pipe_is_told_from_other_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It raises OSError, as for any invalid argument: python/cpython#79935."""
+
+    def fail(*_: object) -> int:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(cli, "_translate", fail)
+    with pytest.raises(OSError, match="Invalid argument"):
+        main(["translate", "a"])
+    with (tmp_path / "read by nobody").open("w") as output:
+        closed = SimpleNamespace(write=len, flush=fail, fileno=output.fileno)
+        monkeypatch.setattr(sys, "stdout", closed)
+        monkeypatch.setattr(cli, "_translate", lambda _: 0)
+        assert main(["translate", "a"]) == 141
 
 
 def test_lessons_are_copied_and_a_students_work_stays(tmp_path: Path) -> None:

@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { canonicalJson, connectKernel, NEEDS_KERNEL } from "../../viz_transformer/widgets/base/js/kernel.js";
+import { moveInTable } from "../../viz_transformer/widgets/base/cells.ts";
 import { STOPPED, Waits, waitsOf } from "../../viz_transformer/widgets/base/waits.ts";
-import { moveInTable, numberColour } from "../../viz_transformer/widgets/base/js/number_table.js";
-import { colourOf, SIGNED, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
 
 /** A model whose kernel answers when the test says so, is restarted, or is reached again. */
 function fakeModel(state) {
@@ -213,11 +212,7 @@ test("of two tabs on one notebook each gets its own answers", async () => {
   ]);
 });
 
-test("a signed number of 0 has the middle colour, a plain one none; arrow keys stay inside the table", () => {
-  const theme = { stops: STOPS.light, signedStops: SIGNED.light };
-  assert.deepEqual(numberColour(0, { scale: "signed", limit: 3 }, theme), [0xf5, 0xf5, 0xf2]);
-  assert.deepEqual(numberColour(3, { scale: "signed", limit: 3 }, theme), colourOf(1, SIGNED.light));
-  assert.equal(numberColour(0.5, { scale: "plain" }, theme), null);
+test("arrow keys stay inside the table", () => {
   const from = (key) => moveInTable({ row: 0, col: 0 }, 2, 3, key);
   assert.deepEqual([from("ArrowUp"), from("a")], [{ row: 0, col: 0 }, null]);
   assert.deepEqual(from("End"), { row: 0, col: 2 });

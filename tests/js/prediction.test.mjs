@@ -49,8 +49,8 @@ test("a row is judged by what both share, a key by its weight and its rank", () 
 });
 
 test("a mark stands with a word, and the middle has no mark", () => {
-  const words = [1, 0.95, 0.7, 0.2].map((score) => Object.values(wordOf(score)).join(" "));
-  assert.deepEqual(words, ["true Right.", "true Very near.", "Near.", "false Not so."]);
+  const words = [1, 0.95, 0.7, 0.2].map(wordOf);
+  assert.deepEqual(words, ["✓ Right.", "✓ Very near.", "Near.", "✗ Not so."]);
 });
 
 test("what is no guess is told, and asked again", () => {

@@ -9,12 +9,14 @@ from typing import Any
 import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
-from tests.support.ui_views import EVERY_VIEW, SENTENCE, TOUR, falling
+from tests.support.hand_made_trainings import make_training
+from tests.support.ui_views import EVERY_VIEW, SENTENCE, TOUR, answered, falling, sharpened
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.figure_lab import figure_lab
 from viz_transformer.widgets.position_clock import position_clock
 from viz_transformer.widgets.scaling_lab import scaling_lab
 from viz_transformer.widgets.schedule_lab import schedule_lab
@@ -67,24 +69,23 @@ STAGED: dict[str, Callable[[], View]] = {
     "block lab": lambda: vt.block_lab(load_translator(), SENTENCE, changed=2),
     "embedding map": vt.embedding_map,
     "model summary lab": vt.model_summary_lab,
+    "training scrubber": lambda: vt.watch_training(vt.load_training("en-es")),
+    "training scrubber of two": lambda: vt.watch_training(make_training(), make_training("b", seed=9)),
+    "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
     "trace switch": lambda: vt.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
 }
 
 
-def _answered(name: str, guess: Any) -> View:
-    view = EVERY_VIEW[f"prediction of a {name}"]()
-    view.guess = guess
-    return view
-
-
 #: Predictions and exercises, which are cards in a text, asked and answered.
 CARDS: dict[str, Callable[[], View]] = {
     **{name: make for name, make in EVERY_VIEW.items() if name.startswith(("prediction", "exercise"))},
-    "number, answered": lambda: _answered("number", 16),
-    "choice, answered": lambda: _answered("choice", "el"),
-    "row, answered": lambda: _answered("row", [0.5, 0.5]),
-    "key, answered": lambda: _answered("key", 1),
+    **{
+        f"{kind}, answered": lambda kind=kind, guess=guess: answered(
+            EVERY_VIEW[f"prediction of a {kind}"](), guess
+        )
+        for kind, guess in (("number", 16), ("choice", "el"), ("key", 1))
+    },
 }
 #: Pictures of a sentence whose words take two rows in the header.
 LONG_STAGED: dict[str, Callable[[], View]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -23,6 +24,7 @@ from viz_transformer.widgets.exercise_form import ExerciseForm
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.figure_lab.view import figure_lab
 from viz_transformer.widgets.position_clock import position_clock
+from viz_transformer.widgets.prediction import Prediction
 from viz_transformer.widgets.scaling_lab import scaling_lab
 from viz_transformer.widgets.schedule_lab import schedule_lab
 from viz_transformer.widgets.softmax_lab import softmax_lab
@@ -41,6 +43,12 @@ TOUR = [
 def sharpened(times: int) -> Figure:
     """Draw two scores and their weights."""
     return plot_softmax([0.0, float(times)], ["black", "cat"])
+
+
+def answered(prediction: Prediction, guess: Any) -> View:
+    """Return a prediction with its guess."""
+    prediction.guess = guess
+    return prediction
 
 
 def falling(peak: float, warmup: int, seed: int) -> list[float]:
@@ -86,6 +94,9 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "prediction of a number": lambda: vt.predict_number("How many heads?", 8, unit="heads"),
     "prediction of a choice": lambda: vt.predict_choice("Which word?", ["el", "gato"], "gato"),
     "prediction of a row": lambda: vt.predict_row("Where?", ["el", "gato"], [0.1, 0.9]),
+    "prediction of a row, answered": lambda: answered(
+        vt.predict_row("Where?", ["el", "gato"], [0.1, 0.9]), [0.5, 0.5]
+    ),
     "prediction of a key": lambda: vt.prediction(
         make_trace(), "Where does it look?", kind="cross", layer=0, head=0, query=0
     ),

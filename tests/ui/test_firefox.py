@@ -194,7 +194,7 @@ def test_every_lesson_of_the_site_is_reached_in_order(
     tab.wait_for_text(".vt-prediction [role=status]", "You said negro. The answer is gato.")
     wait_until_drawn(tab, ".vt-prediction .vt-explorer")
 
-    tab.click(".vt-way-on .vt-neighbour")
+    tab.click(".vt-way-on a")
     tab.wait_for_text("h1", "2 · Second")
     wait_until_drawn(tab, ".vt-translation-lab")
     tab.click(".vt-translation-lab .vt-pencil")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import re
@@ -46,11 +47,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"viz-transformer: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # in a shell, `| head` has read what it wanted
+    except OSError as error:
+        if not _is_closed_pipe(error):
+            raise
+        # In a shell, `| head` has read what it wanted.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more as it ends
         return 128 + 13  # the exit status of a closed pipe in a shell
     except KeyboardInterrupt:
         return 130  # the exit status of Ctrl-C in a shell
+
+
+def _is_closed_pipe(error: OSError) -> bool:
+    """Whether nobody reads the output any more; Windows says that an argument is invalid, as of much else."""
+    if error.errno != errno.EINVAL:
+        return isinstance(error, BrokenPipeError)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
 
 
 def _make_parser() -> argparse.ArgumentParser:

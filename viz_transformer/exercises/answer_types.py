@@ -87,7 +87,8 @@ class Exercise:
     def check(self, answer: Any) -> Check:
         """Return feedback on an answer of any kind; nothing is raised."""
         if answer is ...:
-            return unanswered("Put your answer in place of the three dots, and run both cells.")
+            hint = f' For a hint, run vt.exercises.hint("{self.name}").' if self.hints else ""
+            return unanswered(f"Put your answer in place of the three dots, and run both cells.{hint}")
         try:
             with leaving_nothing(), within_memory():
                 return within_time(WHOLE_LIMIT_S, lambda: self.wanted.check(answer))

@@ -1,13 +1,14 @@
 // The inspector of the architecture: what the chosen box does, its numbers for the chosen word, and doors.
 
 import { Bars } from "../base/bars.tsx";
+import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import type { Theme } from "../base/js/colour.js";
-import { safeHref } from "../base/js/prose.js";
-import { formatNumber, marksExplained, visible } from "../base/js/text.js";
+import { safeHref } from "../base/prose.ts";
+import { formatNumber, marksExplained, visible } from "../base/text.ts";
 import { capital, placeOf } from "./sentences.ts";
-import { type Box, type Depth, isAttention } from "./steps.ts";
-import { drawnWeights, type Reply, tokensOf, vectorOf, weightsOf } from "./values.ts";
+import { type Depth, isAttention } from "./steps.ts";
+import { drawnWeights, tokensOf, vectorOf, weightsOf } from "./values.ts";
+import type { Now } from "./view.tsx";
 
 /** What a kind of box is. */
 export interface Part {
@@ -19,26 +20,15 @@ export interface Part {
 }
 
 interface InspectorProps {
-  theme: Theme;
-  reply: Reply;
-  boxes: readonly Box[];
-  box: Box;
+  now: Now;
   part: Part;
-  /** How many words have come to the box. */
-  n: number;
-  row: number;
-  head: number | null;
-  sizes: { d_model: number; n_heads: number };
-  opened: boolean;
-  inPage: boolean;
   doors: readonly (readonly [name: string, box: string, depth: Depth])[];
-  onOpen: () => void;
-  onHead: (head: number | null) => void;
-  onDoor: (box: string, depth: Depth) => void;
 }
 
 export function Inspector(props: InspectorProps) {
-  const { reply, box, part, n, sizes, opened, inPage, doors, onOpen, onDoor } = props;
+  const { now, part, doors } = props;
+  const { frame, reply, box, head, go } = now;
+  const { sizes, opened } = frame.traits;
   const { source } = part;
   const learned = box.parameters
     ? `${box.parameters.toLocaleString("en")} parameters`
@@ -47,9 +37,9 @@ export function Inspector(props: InspectorProps) {
     <>
       <p class="vt-chosen-box">
         <b>{`${capital(part.name)}, ${placeOf(box)}`}</b> · {learned}
-        {n > 0 && reply.vectors[box.key] && ` · [${n}, ${sizes.d_model}]`}
+        {reply.vectors[box.key] && now.rows.has(box.key) && ` · [${now.rows.get(box.key)}, ${sizes.d_model}]`}
       </p>
-      <Numbers {...props} />
+      <Numbers now={now} />
       <p class="vt-equation">
         <Formula text={part.formula} />
       </p>
@@ -57,20 +47,29 @@ export function Inspector(props: InspectorProps) {
         <div class="vt-source">
           <p class="vt-caption">{`${source.name}, in ${source.file}, line ${source.line}`}</p>
           <section class="vt-scrolled" aria-label="source code">
-            <pre class="vt-code">{source.text}</pre>
+            <Code lines={[source.text]} />
           </section>
         </div>
       )}
       <Doors>
         {doors.map(([name, key, depth]) => (
-          <button type="button" key={name} onClick={() => onDoor(key, depth)}>
+          <button
+            type="button"
+            key={name}
+            onClick={() => go(key, depth, depth === "head" ? (head ?? 0) : undefined)}
+          >
             {name}
           </button>
         ))}
-        <button type="button" aria-expanded={opened} onClick={onOpen}>
+        <button type="button" aria-expanded={opened} onClick={() => frame.set({ opened: !opened })}>
           {opened ? "Hide the code" : "Code"}
         </button>
-        <a class="vt-lesson-link" href={safeHref(part.lesson.link, inPage)} target="_blank" rel="noopener">
+        <a
+          class="vt-lesson-link"
+          href={safeHref(part.lesson.link, !frame.model.send)}
+          target="_blank"
+          rel="noopener"
+        >
           {part.lesson.title}
         </a>
       </Doors>
@@ -90,7 +89,10 @@ function Formula({ text }: { text: string }) {
 }
 
 /** The numbers of a box for the chosen word. */
-function Numbers({ theme, reply, box, n, row, head, sizes, onHead }: InspectorProps) {
+function Numbers({ now: { frame, reply, box, rows, row, head } }: { now: Now }) {
+  const { theme } = frame;
+  const { sizes } = frame.traits;
+  const n = rows.get(box.key) ?? 0;
   const tokens = tokensOf(reply, box.stack);
   const word = visible(tokens[row] ?? "");
   if (n === 0) return <p class="vt-caption">No word has come here yet.</p>;
@@ -132,14 +134,14 @@ function Numbers({ theme, reply, box, n, row, head, sizes, onHead }: InspectorPr
         kind="weight"
         bars={keys.map((key, at) => [key, weights[at] ?? 0] as const)}
       />
-      <p class="vt-of-heads">
+      <p class="vt-of-heads vt-beside">
         {heads.map((at) => (
           <button
             type="button"
             key={at}
             aria-label={`head ${at}`}
             aria-pressed={at === head}
-            onClick={() => onHead(at === head ? null : at)}
+            onClick={() => frame.set({ head: at === head ? null : at })}
           >
             {at}
           </button>

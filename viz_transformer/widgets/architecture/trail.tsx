@@ -28,7 +28,7 @@ export function Trail(props: TrailProps) {
   const above = DEPTHS[at - 1];
   return (
     <>
-      <nav class="vt-breadcrumb" aria-label="Where in the model">
+      <nav class="vt-breadcrumb vt-beside" aria-label="Where in the model">
         {DEPTHS.slice(0, at).map((each) => (
           <span key={each}>
             <button type="button" onClick={() => go(box.key, each)}>

@@ -4,7 +4,7 @@ import type { ComponentChild } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Choice, fitChoice, type SentLayer, unpackSteps } from "../base/head/arithmetic.ts";
 import { HeadRoom } from "../base/head/head_room.tsx";
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { Range } from "../base/range.tsx";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
@@ -34,7 +34,6 @@ import { TRAITS, type Traits as Declared } from "./traits.ts";
 import { Trail } from "./trail.tsx";
 import { chosenWords, type Reply, tokensOf } from "./values.ts";
 
-const UNIT = 16; // pixels that texts are measured at
 const PLAYED_MS = 2200; // a chapter takes at a pace of 1
 
 interface Traits extends Declared {
@@ -44,7 +43,7 @@ interface Traits extends Declared {
 }
 
 /** What is shown now, all of it derived from the traits and the reply. */
-interface Now {
+export interface Now {
   frame: Frame<Traits>;
   reply: Reply;
   steps: Step[];
@@ -83,7 +82,7 @@ function nowOf(frame: Frame<Traits>, reply: Reply): Now | null {
   };
 }
 
-function Architecture({ frame }: { frame: Frame<Traits> }) {
+function Architecture(frame: Frame<Traits>) {
   const { traits, set, model, redraw } = frame;
   const kernel = useKernel(model);
   const replies = useMemo(() => newestReply<{ sentence: string }, Reply>(kernel, redraw), [kernel, redraw]);
@@ -116,7 +115,7 @@ interface RoomProps {
 
 /** The model, a layer or an attention, in lanes. */
 function Whole({ now, trail, edit }: RoomProps) {
-  const { frame, reply, box, depth, step, steps, row, head, go } = now;
+  const { frame, reply, box, depth, step, steps, row } = now;
   const { traits, set } = frame;
   const part = traits.parts[box.part];
   const told = { ...now, boxes: traits.boxes, nHeads: traits.sizes.n_heads };
@@ -135,24 +134,7 @@ function Whole({ now, trail, edit }: RoomProps) {
       headline={<Pieces pieces={headlineOf(told)} />}
       line={part?.text}
       trail={trail}
-      inspector={
-        part && (
-          <Inspector
-            {...now}
-            theme={frame.theme}
-            boxes={traits.boxes}
-            part={part}
-            n={now.rows.get(box.key) ?? 0}
-            sizes={traits.sizes}
-            opened={traits.opened}
-            inPage={!frame.model.send}
-            doors={doorsOf(now)}
-            onOpen={() => set({ opened: !traits.opened })}
-            onHead={(each) => set({ head: each })}
-            onDoor={(to, deeper) => go(to, deeper, deeper === "head" ? (head ?? 0) : undefined)}
-          />
-        )
-      }
+      inspector={part && <Inspector now={now} part={part} doors={doorsOf(now)} />}
       timeline={
         <Timeline
           label="Steps"
@@ -262,13 +244,12 @@ function Flow({ now, told }: { now: Now; told: string }) {
   const { traits, set, theme } = frame;
   const { box: node, room } = useRoom();
   const { unit } = frame;
-  const measure = (text: string) => (theme.measure?.(text, UNIT, true) ?? 0) / UNIT;
   const count = { encoder: tokensOf(reply, "encoder").length, decoder: tokensOf(reply, "decoder").length };
   const words = [...(reply.source ?? []), ...(reply.target ?? []), ...(reply.written ?? [])];
   const asked = {
     ...{ boxes: traits.boxes, depth, box, nHeads: traits.sizes.n_heads, count, unit, partName: now.partName },
     writes: traits.boxes.at(-1)?.part === "output",
-    widest: Math.max(...words.map((word) => measure(visible(word)))),
+    widest: Math.max(...words.map((word) => frame.measure(visible(word), true))),
   };
   const lanes = room && layOut({ ...asked, ...room });
   const least = room ? layOut({ ...asked, ...room, height: 0 }).height : 0;
@@ -416,7 +397,7 @@ function Inside({ now, kernel, trail, edit }: RoomProps & { kernel: ReturnType<t
           frame={frame}
           layer={layer}
           chosen={fitChoice(layer, { ...choice, head: head ?? 0, query: row })}
-          textSize={frame.traits.text_size}
+          stage={stageOf(frame)}
           trail={trail}
           edit={edit}
           onChange={({ head: toHead, query, ...rest }) => {
@@ -424,7 +405,6 @@ function Inside({ now, kernel, trail, edit }: RoomProps & { kernel: ReturnType<t
             if (query !== undefined) frame.set({ row: query });
             setChoice((was) => ({ ...was, ...rest }));
           }}
-          onTextSize={(size) => frame.set({ text_size: size })}
         />
       )}
     </>
@@ -435,5 +415,5 @@ export default stageView<Traits>({
   name: "architecture",
   label: "Architecture",
   traits: TRAITS,
-  draw: (frame) => <Architecture frame={frame} />,
+  draw: Architecture,
 });

@@ -4,12 +4,13 @@
 // the view works the same in a notebook and in a page without Python.
 
 import { useMemo, useState } from "preact/hooks";
-import { type Choice, fitChoice, type Layer } from "../base/head/arithmetic.ts";
+import { type Choice as Chosen, fitChoice, type Layer } from "../base/head/arithmetic.ts";
+import { Choice } from "../base/choice.tsx";
 import { HeadRoom } from "../base/head/head_room.tsx";
 import { layerName } from "../base/head/sentences.ts";
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { SentenceField } from "../base/sentence.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";
 import { layerSource, type Place as LayerPlace } from "./layer_source.ts";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
@@ -18,7 +19,7 @@ interface Traits extends Declared {
   places: [kind: "encoder" | "decoder" | "cross", layer: number][];
 }
 
-function Stepper({ frame }: { frame: Frame<Traits> }) {
+function Stepper(frame: Frame<Traits>) {
   const { traits, set, model } = frame;
   const kernel = useKernel(model);
   const [problem, setProblem] = useState("");
@@ -40,7 +41,7 @@ function Stepper({ frame }: { frame: Frame<Traits> }) {
       frame={frame}
       layer={layer}
       chosen={chosen}
-      textSize={traits.text_size}
+      stage={stageOf(frame)}
       trail={<Place frame={frame} layer={layer} chosen={chosen} onRequest={layers.request} />}
       edit={
         traits.places.length > 0 && (
@@ -53,7 +54,6 @@ function Stepper({ frame }: { frame: Frame<Traits> }) {
         )
       }
       onChange={set}
-      onTextSize={(size) => set({ text_size: size })}
     />
   );
 }
@@ -61,7 +61,7 @@ function Stepper({ frame }: { frame: Frame<Traits> }) {
 interface PlaceProps {
   frame: Frame<Traits>;
   layer: Layer;
-  chosen: Choice;
+  chosen: Chosen;
   onRequest: (place: LayerPlace) => void;
 }
 
@@ -75,7 +75,8 @@ function Place({ frame: { traits, set }, layer, chosen, onRequest }: PlaceProps)
         {layerName(layer, chosen.head)}
       </span>
       {places.length > 0 && (
-        <Crumb
+        <Choice
+          isBare
           label="attention"
           value={`${layer.kind} ${layer.layer}`}
           options={places.map(([kind, at]) => [
@@ -89,7 +90,8 @@ function Place({ frame: { traits, set }, layer, chosen, onRequest }: PlaceProps)
         />
       )}
       {layer.heads > 1 && (
-        <Crumb
+        <Choice
+          isBare
           label="head"
           value={`${chosen.head}`}
           options={heads}
@@ -100,34 +102,9 @@ function Place({ frame: { traits, set }, layer, chosen, onRequest }: PlaceProps)
   );
 }
 
-interface CrumbProps {
-  label: string;
-  value: string;
-  options: (readonly [value: string, name: string])[];
-  onChoose: (value: string) => void;
-}
-
-function Crumb({ label, value, options, onChoose }: CrumbProps) {
-  return (
-    <select
-      class="vt-crumb"
-      aria-label={label}
-      value={value}
-      data-lm-suppress-shortcuts="true"
-      onChange={(event) => onChoose(event.currentTarget.value)}
-    >
-      {options.map(([to, name]) => (
-        <option key={to} value={to}>
-          {name}
-        </option>
-      ))}
-    </select>
-  );
-}
-
 export default stageView<Traits>({
   name: "stepper",
   label: "Attention, step by step",
   traits: TRAITS,
-  draw: (frame) => <Stepper frame={frame} />,
+  draw: Stepper,
 });

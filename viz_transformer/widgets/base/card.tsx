@@ -1,6 +1,6 @@
 // A card: a question in a text, what it is answered with, and what is said of the answer.
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 
 interface FieldProps {
   label: string;
@@ -36,21 +36,9 @@ export function NumberField({ label, isWrong = false, onInput, onEnter, ...rest 
   );
 }
 
-interface PushProps {
-  children: ComponentChildren;
-  class?: string;
-  "aria-pressed"?: boolean;
-  "aria-label"?: string;
-  onClick: () => void;
-}
-
 /** A button that keeps its keys from the notebook. */
-export function Push({ children, ...rest }: PushProps) {
-  return (
-    <button type="button" data-lm-suppress-shortcuts="true" {...rest}>
-      {children}
-    </button>
-  );
+export function Push(props: JSX.IntrinsicElements["button"]) {
+  return <button type="button" data-lm-suppress-shortcuts="true" {...props} />;
 }
 
 /** Why what was typed is no answer, beside where it was typed. */
@@ -63,25 +51,18 @@ export function Problem({ children }: { children: ComponentChildren }) {
 }
 
 interface VerdictProps {
-  /** Undefined where it is neither. */
-  isRight?: boolean;
-  /** The verdict in a word, after ✓ or ✗. */
-  word: string;
+  /** A word or two, after ✓ or ✗ unless it is neither. */
+  verdict: string;
   message: string;
   children?: ComponentChildren;
 }
 
 /** What is said of an answer. */
-export function Verdict({ isRight, word, message, children }: VerdictProps) {
-  const mark = isRight === undefined ? "" : isRight ? "✓ " : "✗ ";
+export function Verdict({ verdict, message, children }: VerdictProps) {
   return (
-    <div class={`vt-verdict ${isRight === undefined ? "" : isRight ? "vt-right" : "vt-wrong"}`}>
+    <div class="vt-verdict" data-mark={verdict[0]}>
       <p>
-        <b>
-          {mark}
-          {word}
-        </b>
-        {message && ` ${message}`}
+        <b>{verdict}</b> {message}
       </p>
       {children}
     </div>

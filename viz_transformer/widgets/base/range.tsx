@@ -25,7 +25,7 @@ export function Range({
   onInput,
 }: RangeProps) {
   return (
-    <label class="vt-range">
+    <label class="vt-range vt-beside">
       {label}
       <input
         type="range"

@@ -4,8 +4,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { nextTextSize } from "./js/text_size.js";
+import { nextTextSize } from "./text_size.ts";
 import type { Piece } from "./pieces.ts";
+import { isPresented, togglePresented } from "./present.ts";
 
 // Pixels of a view that has its inspector as a sheet from below.
 const [NARROW, NARROW_WITH_TIMELINE] = [900, 1100];
@@ -58,21 +59,28 @@ export function Stage(props: StageProps) {
       data-inspector={isNarrow ? "sheet" : "side"}
       data-heads={props.headsBeside ? "beside" : "strip"}
     >
-      <header class="vt-header">
-        <div class="vt-chips" ref={chips}>
+      <header class="vt-header vt-beside">
+        <div class="vt-chips vt-beside" ref={chips}>
           {props.header}
         </div>
-        <Menu {...props} present={() => present(zones.current)} />
+        <Menu
+          {...props}
+          isPresented={isPresented(zones.current)}
+          present={() => {
+            togglePresented(zones.current!);
+            zones.current?.querySelector<HTMLElement>(".vt-track")?.focus(); // for a presenter's keys
+          }}
+        />
       </header>
       {props.heads && <nav class="vt-heads">{props.heads}</nav>}
       <div class="vt-stage">
-        <div class="vt-told">
-          {props.trail && <div class="vt-trail">{props.trail}</div>}
+        <div class="vt-told vt-beside">
+          {props.trail && <div class="vt-trail vt-beside">{props.trail}</div>}
           <p class="vt-headline" aria-live="polite" ref={headline}>
             {props.headline}
           </p>
           {props.line && <p class="vt-line">{props.line}</p>}
-          {props.controls && <div class="vt-controls">{props.controls}</div>}
+          {props.controls && <div class="vt-controls vt-beside">{props.controls}</div>}
         </div>
         <div class="vt-picture">{props.children}</div>
       </div>
@@ -89,7 +97,7 @@ export function Stage(props: StageProps) {
           <div class="vt-sheet">{props.inspector}</div>
         </aside>
       )}
-      {props.timeline && <footer class="vt-timeline">{props.timeline}</footer>}
+      {props.timeline && <footer class="vt-timeline vt-beside">{props.timeline}</footer>}
     </div>
   );
 }
@@ -100,7 +108,8 @@ function fitLine(node: HTMLElement): void {
   const share = node.clientWidth / node.scrollWidth;
   const { fontSize, lineHeight } = getComputedStyle(node);
   const isFitted = share < 1 && share >= SMALLEST;
-  const fitted = { fontSize: `${Number.parseFloat(fontSize) * share}px`, lineHeight };
+  const size = Math.floor(10 * Number.parseFloat(fontSize) * share) / 10; // both widths are rounded
+  const fitted = { fontSize: `${size}px`, lineHeight };
   Object.assign(node.style, { fontSize: "", lineHeight: "", whiteSpace: "" }, isFitted ? fitted : {});
 }
 
@@ -108,35 +117,46 @@ function fitLine(node: HTMLElement): void {
 function fitChips(node: HTMLElement): void {
   delete node.dataset.rows;
   const [first, ...others] = Array.from(node.querySelectorAll<HTMLElement>(".vt-chip"));
-  if (others.some((chip) => chip.offsetTop > first!.offsetTop)) node.dataset.rows = "several";
+  const end = first ? first.offsetTop + first.offsetHeight : 0;
+  if (others.some((chip) => chip.offsetTop >= end)) node.dataset.rows = "several";
+}
+
+interface MenuProps {
+  about: string;
+  /** What the button for the help is called. */
+  named?: string;
+  options?: ComponentChildren;
+  textSize?: number;
+  /** Absent where another view sets it. */
+  setTextSize?: (size: number) => void;
+  isPresented: boolean;
+  present: () => void;
 }
 
 /** Help, text size, presenting and options, at the header's right end. */
-function Menu({ about, options, textSize, setTextSize, present }: StageProps & { present: () => void }) {
+export function Menu(props: MenuProps) {
+  const { about, named = "What am I looking at?", options, textSize = 1, setTextSize, present } = props;
   const help = useRef<HTMLDivElement>(null);
   const more = useRef<HTMLDivElement>(null);
   const larger = nextTextSize(textSize, 1);
   const next = larger > textSize ? larger : 1; // from the largest back to the usual
   return (
-    <div class="vt-menu">
-      <button
-        type="button"
-        aria-label="What am I looking at?"
-        title="What am I looking at?"
-        onClick={() => help.current?.togglePopover()}
-      >
+    <div class="vt-menu vt-beside">
+      <button type="button" aria-label={named} title={named} onClick={() => help.current?.togglePopover()}>
         ?
       </button>
-      <button
-        type="button"
-        aria-label={`Text size ${textSize}; next ${next}`}
-        title="Larger text"
-        onClick={() => setTextSize(next)}
-      >
-        A
-      </button>
+      {setTextSize && (
+        <button
+          type="button"
+          aria-label={`Text size ${textSize}; next ${next}`}
+          title="Larger text"
+          onClick={() => setTextSize(next)}
+        >
+          A
+        </button>
+      )}
       <button type="button" class="vt-present" onClick={present}>
-        Present
+        {props.isPresented ? "Stop presenting" : "Present"}
       </button>
       {options && (
         <button
@@ -158,13 +178,6 @@ function Menu({ about, options, textSize, setTextSize, present }: StageProps & {
       )}
     </div>
   );
-}
-
-/** Show the view on the whole screen, or in the page again. */
-function present(zones: HTMLElement | null): void {
-  if (document.fullscreenElement) return void document.exitFullscreen();
-  zones?.requestFullscreen?.().catch(() => {}); // a host may forbid it
-  zones?.querySelector<HTMLElement>(".vt-track")?.focus(); // a presenter's keys go from step to step
 }
 
 /** A sentence whose words have the colours of their roles. */

@@ -14,7 +14,13 @@ export function Tabs<Value>({ label, isLabelled = false, options, value, onChoos
   const tabs = (
     <span class="vt-tabs" role="group" aria-label={label}>
       {options.map(([each, name]) => (
-        <button type="button" key={name} aria-pressed={each === value} onClick={() => onChoose(each)}>
+        <button
+          type="button"
+          key={name}
+          aria-pressed={each === value}
+          data-lm-suppress-shortcuts="true"
+          onClick={() => onChoose(each)}
+        >
           {name}
         </button>
       ))}
@@ -22,7 +28,7 @@ export function Tabs<Value>({ label, isLabelled = false, options, value, onChoos
   );
   if (!isLabelled) return tabs;
   return (
-    <span class="vt-labelled">
+    <span class="vt-labelled vt-beside">
       <span aria-hidden="true">{label}</span>
       {tabs}
     </span>

@@ -2,8 +2,10 @@
 
 import type { ComponentChildren } from "preact";
 import { Bars } from "../base/bars.tsx";
+import { Choice } from "../base/choice.tsx";
+import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import { runningText, shortened, shortNumber, visible } from "../base/js/text.js";
+import { runningText, shortened, shortNumber } from "../base/text.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import {
   attentionKeys,
@@ -45,7 +47,7 @@ export function Inspector(props: InspectorProps) {
       </p>
       <Equation {...props} />
       {result.attention && <Looks {...props} attention={result.attention} />}
-      <p class="vt-code">{codeOf(result.request, explained, live)}</p>
+      <Code lines={[codeOf(result.request, explained, live)]} />
       <Candidates {...props} />
       <Doors />
     </>
@@ -158,7 +160,7 @@ function Looks(props: InspectorProps & { attention: NonNullable<SearchResult["at
         </>
       }
     >
-      <p class="vt-place">
+      <p class="vt-place vt-beside">
         <Choice
           label="layer"
           value={String(place.layer)}
@@ -179,29 +181,6 @@ function Looks(props: InspectorProps & { attention: NonNullable<SearchResult["at
         bars={keys.map((key, at) => [key, weights[at] ?? 0] as const)}
       />
     </Fold>
-  );
-}
-
-interface ChoiceProps {
-  label: string;
-  value: string;
-  options: readonly (readonly [value: string, name: string])[];
-  onChoose: (value: string) => void;
-}
-
-/** A menu with its name. */
-export function Choice({ label, value, options, onChoose }: ChoiceProps) {
-  return (
-    <label class="vt-choice">
-      {label}
-      <select value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
-        {options.map(([each, name]) => (
-          <option value={each} key={each}>
-            {visible(name)}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

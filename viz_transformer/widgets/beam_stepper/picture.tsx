@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, CSSProperties } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { tween } from "../base/motion.ts";
 import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";
@@ -23,7 +23,6 @@ import {
 import { type Box, type Branch, layOut, type River, type Room } from "./river.ts";
 import { describeCandidate, markOf } from "./sentences.ts";
 
-const UNIT = 16; // pixels that words are measured at
 const MOST_TO_COME = 3; // lanes of words to come
 
 interface PictureProps {
@@ -109,10 +108,9 @@ export function Picture(props: PictureProps) {
 /** What is drawn; laid out again only where that changes, and not where another candidate is pointed at. */
 function useScene(props: PictureProps, room: Room | null): Scene | null {
   const { frame, result, step, explained } = props;
-  const { theme } = frame;
+  const { theme, unit } = frame;
   const motion = useRef(tween()).current;
-  const unit = Math.min(26, Math.max(16, frame.width / 80)) * frame.traits.text_size;
-  const width = (text: string) => (theme.measure?.(text, UNIT, true) ?? 0) / UNIT; // in units
+  const width = (text: string) => frame.measure(text, true);
   const shown = motion.at(useMemo(() => heightsOf(result).flat(), [result]));
   const moment = motion.isMoving() ? shown : null;
   if (moment) frame.redraw();
@@ -187,7 +185,7 @@ function Flows({ scene, number }: { scene: Scene; number: number }) {
   return (
     <g class={number === step ? "vt-newest" : ""}>
       {branches.map(({ index, from }) => (
-        <path key={`${index}`} d={from} class={`vt-flow ${kindOf(index)}`} />
+        <path key={`${index}`} d={from} class={`vt-branch ${kindOf(index)}`} />
       ))}
       {cuts.slice(0, number === step ? cuts.length : 1).map((d) => (
         <path key={d} d={d} class="vt-cut" />

@@ -5,9 +5,10 @@
 
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { markMeaning, runningPieces, runningText, visible } from "../base/js/text.js";
-import { TASKS } from "../base/js/tasks.js";
-import { differences } from "../base/js/text_difference.js";
+import { Choice } from "../base/choice.tsx";
+import { markMeaning, runningPieces, runningText, visible } from "../base/text.ts";
+import { TASKS } from "../base/tasks.ts";
+import { differences } from "../base/text_difference.ts";
 import { css, weightRgb } from "../base/ramps.ts";
 import { Range } from "../base/range.tsx";
 import { Chips, SentenceField } from "../base/sentence.tsx";
@@ -25,7 +26,7 @@ import {
   shownCandidate,
   type Traits,
 } from "./candidates.ts";
-import { Choice, Inspector } from "./inspector.tsx";
+import { Inspector } from "./inspector.tsx";
 import { Picture } from "./picture.tsx";
 import { searches } from "./searches.ts";
 import { describeProblem, formatNats, headlineOf, lineOf } from "./sentences.ts";
@@ -80,7 +81,7 @@ function nowOf(frame: Frame<Traits>, result: SearchResult, pointed: Position | n
   };
 }
 
-function BeamStepper({ frame }: { frame: Frame<Traits> }) {
+function BeamStepper(frame: Frame<Traits>) {
   const { traits, set, model, redraw } = frame;
   const kernel = useKernel(model);
   const store = useMemo(() => searches(kernel, redraw), [kernel, redraw]);
@@ -246,7 +247,7 @@ function Ways({ now, ways }: { now: Now; ways: Way[] }) {
         <Choice
           label="checkpoint"
           value={checkpoint}
-          options={checkpoints.map((name) => [name, name] as const)}
+          options={checkpoints.map((name) => [name, visible(name)] as const)}
           onChoose={(name) => frame.set({ checkpoint: name, chosen: null })}
         />
       )}
@@ -314,5 +315,5 @@ export default stageView<Traits>({
   name: "beam-stepper",
   label: "Beam stepper",
   traits: TRAITS,
-  draw: (frame) => <BeamStepper frame={frame} />,
+  draw: BeamStepper,
 });

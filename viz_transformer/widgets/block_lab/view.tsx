@@ -1,8 +1,10 @@
 // The block lab: the vector of one word is reversed, and each part of a block shows which words move.
 
 import { useMemo } from "preact/hooks";
-import { textColourOn } from "../base/js/colour.js";
-import { elide, visible } from "../base/js/text.js";
+import { Code } from "../base/code.tsx";
+import { Doors } from "../base/doors.tsx";
+import { textColourOn } from "../base/colour.ts";
+import { elide, visible } from "../base/text.ts";
 import { changeRgb, css } from "../base/ramps.ts";
 import { newestReply } from "../base/replies.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";
@@ -21,7 +23,7 @@ const wordsOf = (name: string) => name.split(/(?<=-)| /);
 
 type Request = Pick<Traits, "sentence" | "layer">;
 
-function Lab({ frame }: { frame: Frame<Traits> }) {
+function Lab(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const kernel = useKernel(frame.model);
   const replies = useMemo(() => newestReply<Request, Reply>(kernel, frame.redraw), [kernel]);
@@ -230,14 +232,10 @@ function Inspector({ reply, changed, moves }: { reply: Reply; changed: number; m
         })}
       </ul>
       <p class="vt-equation">a move = |output after − output before| / |output before|</p>
-      <p class="vt-code">view.spread()["{reply.parts[0]}"]</p>
+      <Code lines={[`view.spread()["${reply.parts[0]}"]`]} />
+      <Doors />
     </>
   );
 }
 
-export default stageView<Traits>({
-  name: "block-lab",
-  label: "Block lab",
-  traits: TRAITS,
-  draw: (frame) => <Lab frame={frame} />,
-});
+export default stageView<Traits>({ name: "block-lab", label: "Block lab", traits: TRAITS, draw: Lab });

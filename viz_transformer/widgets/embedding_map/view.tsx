@@ -2,7 +2,9 @@
 
 import { useId, useMemo, useState } from "preact/hooks";
 import { Bars } from "../base/bars.tsx";
-import { formatNumber, visible } from "../base/js/text.js";
+import { Code } from "../base/code.tsx";
+import { Doors } from "../base/doors.tsx";
+import { formatNumber, visible } from "../base/text.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import {
@@ -21,7 +23,7 @@ import { TRAITS, type Traits } from "./traits.ts";
 const ZOOMS = [1, 2, 4, 8];
 const CLOSE = 4; // the zoom of what is searched, from the whole
 
-function EmbeddingMap({ frame }: { frame: Frame<Traits> }) {
+function EmbeddingMap(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const { zoom } = traits;
   const embeddings = useMemo(() => readEmbeddings(traits.data as unknown as Data), [traits.data]);
@@ -62,7 +64,7 @@ function EmbeddingMap({ frame }: { frame: Frame<Traits> }) {
             </button>
           </span>
           {groups.length > 1 && (
-            <span class="vt-groups">
+            <span class="vt-beside vt-small">
               {groups.map((group, at) => (
                 <span key={group}>
                   <span class={`vt-of-${roles[at]}`} aria-hidden="true">
@@ -103,7 +105,7 @@ function Search({ tokens, token, onFind }: SearchProps) {
   const offered = typed ? findTokens(tokens, typed).slice(0, 12) : [];
   return (
     <>
-      <label class="vt-search">
+      <label class="vt-beside">
         Find a token{" "}
         <input
           type="search"
@@ -174,11 +176,8 @@ function Inspector({ frame, embeddings, index, near, held, choose }: InspectorPr
           {named(a)} → {named(b)} as {named(c)} → {named(d)}: {formatNumber(cosine, 2)}
         </p>
       ))}
-      <p class="vt-code">
-        view.token = "{tokens[index]}"
-        <br />
-        view.nearest
-      </p>
+      <Code lines={[`view.token = "${tokens[index]}"`, "view.nearest"]} />
+      <Doors />
     </>
   );
 }
@@ -187,5 +186,5 @@ export default stageView<Traits>({
   name: "embedding-map",
   label: "Map of embeddings",
   traits: TRAITS,
-  draw: (frame) => <EmbeddingMap frame={frame} />,
+  draw: EmbeddingMap,
 });

@@ -8,12 +8,6 @@ import type { Traits } from "./traits.ts";
 
 const NUMBERS_NOTE = "One number in each field, such as 0.25 or 1/4.";
 const ROW_NOTE = `${NUMBERS_NOTE} If you have fewer, leave the last fields empty.`;
-const STEPS: Record<string, [number, number]> = {
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-};
 
 export interface FieldsProps {
   asked: Asked;
@@ -84,7 +78,7 @@ function Cells({ asked, given, at, onInput, onCheck }: FieldsProps) {
     <>
       {!switched && <p class="vt-how">{kind === "row" ? ROW_NOTE : NUMBERS_NOTE}</p>}
       <div
-        class={`vt-cells ${switched ? "vt-switched" : ""}`}
+        class="vt-cells"
         role="group"
         aria-label={switched ? "cells to switch between True and False" : "your numbers"}
         style={{ "--columns": String(perRow) }}
@@ -127,15 +121,15 @@ function Cells({ asked, given, at, onInput, onCheck }: FieldsProps) {
 
 /** Arrow keys lead from cell to cell; in a text to its end first. */
 function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }, perRow: number): void {
-  const cells = [...event.currentTarget.querySelectorAll<HTMLElement>("input, button")];
-  const [step, at] = [STEPS[event.key], cells.indexOf(event.target as HTMLElement)];
-  if (!step || at < 0 || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
-  const field = cells[at] as HTMLInputElement; // or a button, which has no selection
-  const within = step[1] > 0 ? field.value.length : 0;
-  if (step[1] && field.selectionStart !== undefined && field.selectionStart !== within) return;
-  const [row, column] = [Math.floor(at / perRow) + step[0], (at % perRow) + step[1]];
-  const next = column >= 0 && column < perRow && cells[row * perRow + column];
-  if (!next) return;
+  const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -perRow, ArrowDown: perRow }[event.key];
+  const cells = [...event.currentTarget.querySelectorAll<HTMLInputElement>("input, button")];
+  const at = cells.indexOf(event.target as HTMLInputElement);
+  const next = by && at >= 0 && cells[at + by];
+  if (!next || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
+  const isAcross = /Left|Right/.test(event.key);
+  const end = by > 0 ? cells[at]!.value.length : 0; // a button has no text, and no caret
+  if (isAcross && (cells[at]!.selectionStart ?? end) !== end) return;
+  if (isAcross && Math.floor((at + by) / perRow) !== Math.floor(at / perRow)) return;
   event.preventDefault();
   next.focus();
 }

@@ -64,7 +64,7 @@ function Answered({ asked, frame }: { asked: Asked; frame: Frame<Traits> }) {
       </div>
       <div role="status">
         {said?.passed !== undefined && (
-          <Verdict isRight={said.passed} word={said.passed ? "Right." : "Not yet."} message={said.message} />
+          <Verdict verdict={said.passed ? "✓ Right." : "✗ Not yet."} message={said.message} />
         )}
       </div>
     </>

@@ -1,10 +1,10 @@
 // The header: the sentences as chips, each a word that can be chosen; of a long text a field to find one.
 
-import { markMeaning, shortened, visible } from "../base/js/text.js";
+import { markMeaning, shortened, visible } from "../base/text.ts";
 import { findNext, pin, pinOfKind, togglePlace } from "./choose.ts";
-import { foundInWords } from "./selection.js";
+import { foundInWords } from "./selection.ts";
 import type { Room } from "./room.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 
 const LETTERS = 16; // of a word
 const MOST = 18; // words of a sentence
@@ -90,7 +90,7 @@ function Words({ names, side, at, choose }: WordsProps) {
 export function Finder({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
   const { search } = snapshot.options;
   return (
-    <label class="vt-finder">
+    <label class="vt-finder vt-beside">
       Find a word
       <input
         type="search"
@@ -107,7 +107,7 @@ export function Finder({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
           event.stopPropagation();
         }}
       />
-      <output>{search ? foundInWords(snapshot.found) : ""}</output>
+      <output class="vt-small">{search ? foundInWords(snapshot.found) : ""}</output>
     </label>
   );
 }

@@ -2,16 +2,17 @@
 //
 // An arc is as wide and as dark as its weight. What is chosen has its path dark and the rest pale.
 
-import { drawText, fitCanvas } from "../base/js/canvas.js";
-import { colourOf, textColourOn, weightColour } from "../base/js/colour.js";
-import { element } from "../base/js/controls.js";
-import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
-import { moveCell } from "../base/js/heatmap.js";
+import { drawText, fitCanvas } from "../base/canvas.ts";
+import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
+import { element } from "../base/controls.ts";
+import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
+import { moveCell } from "../base/heatmap.ts";
 import { percent } from "../base/percent.ts";
-import { elide, formatWeight, isUnchanged, visible } from "../base/js/text.js";
+import { elide, formatWeight, isUnchanged, visible } from "../base/text.ts";
 import { pulse } from "../base/motion.ts";
-import { isMany, pathsOf } from "./attention_paths.js";
-import { onRoomKey, type Picked, pin, pinOfKind, togglePin, togglePlace, toggleToken } from "./choose.ts";
+import { isMany, pathsOf } from "./attention_paths.ts";
+import { onRoomKey, pin, pinOfKind, togglePin, togglePlace, toggleToken } from "./choose.ts";
+import type { Picked } from "./selection.ts";
 import {
   type Arc,
   arcAt,
@@ -19,18 +20,18 @@ import {
   type ColumnsLayout,
   columnsLayout,
   curveOf,
-  pointOf,
   scrollTo,
   thickness,
   tokenAt,
   tokensInView,
 } from "./columns.ts";
-import type { DisplayedHead } from "./displayed_head.js";
-import { movePlace, type Place, pinOf } from "./linked_columns.js";
-import { addCanvas, type Mount, type Picture } from "./mount.ts";
+import type { DisplayedHead } from "./displayed_head.ts";
+import { movePlace, type Place, pinOf } from "./linked_columns.ts";
+import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
 import type { Room, StageTheme } from "./room.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
+import { drawDots, strokeCurve } from "./strokes.ts";
 
 const LABEL = "Words and who attends to whom: the arrow keys choose query and key";
 const SLIM = 100; // a column whose words get all of its width
@@ -38,8 +39,6 @@ const TITLE = 26; // above the columns
 const insetOf = (width: number) => (width < SLIM ? 6 : 9); // of a word in its box
 const [LARGE, USUAL, SMALL] = [18, 15, 12.5]; // a word; at the usual width 20, 17 and 14 pixels
 const PALE = 0.13; // where on the scale of weights the arcs are that are not chosen
-const DOTS = 3; // that flow along an arc
-const SHORT = 44; // an arc on which there is room for one
 
 type Paths = ReturnType<typeof pathsOf>;
 
@@ -65,7 +64,7 @@ class ColumnsPicture implements Picture {
     this.#titles = element(node, "div", "vt-columns", { "aria-hidden": "true" });
     this.#scroller = element(node, "div", "vt-scroll");
     this.#scrolled = element(this.#scroller, "div", "vt-scrolled"); // as high as all words; the canvas stays in view
-    this.#canvas = addCanvas(room, this.#scrolled, LABEL);
+    this.#canvas = addRoomCanvas(room, this.#scrolled, LABEL);
     this.close = this.#canvas.close;
     const { canvas, view } = this.#canvas;
     this.marks = { on: canvas, of: (shown, query, key) => this.#markOf(shown, query, key) };
@@ -137,7 +136,7 @@ class ColumnsPicture implements Picture {
 
   #layOut({ names }: Snapshot, titles: string[], width: number, height: number): Layout {
     const { memo, theme } = this.#room;
-    const measure = theme.measure!;
+    const measure = theme.measure;
     return memo("columns", [...names, titles.join(), width, height], () => {
       const longest = names.map((each, at) =>
         Math.max(
@@ -284,16 +283,16 @@ function drawColumns(
   const stops = limit === null ? theme.stops : theme.signedStops;
   for (const arc of arcs) {
     if (!arcInView(layout, top, arc)) continue;
-    const [x0, y0, x1, y1, x2, y2, x3, y3] = curveOf(layout, arc);
-    context.strokeStyle = `rgb(${colourOf(shadeOfArc(arc, limit), stops)})`;
-    context.lineWidth = thickness(arc.value, layout);
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.bezierCurveTo(x1, y1, x2, y2, x3, y3);
-    context.stroke();
+    const colour = `rgb(${colourOf(shadeOfArc(arc, limit), stops)})`;
+    strokeCurve(context, curveOf(layout, arc), colour, thickness(arc.value, layout));
   }
   if (focus && drawn.flow.isMoving())
-    for (const arc of arcs) if (!arc.isPale) drawDots(context, layout, arc, drawn, room);
+    for (const arc of arcs.filter(({ isPale }) => !isPale))
+      drawDots(context, curveOf(layout, arc), drawn.flow.share(), {
+        colour: theme.roles.paper,
+        radius: Math.max(1, thickness(arc.value, layout) / 4),
+        isTurned: !drawn.links[arc.at].flip, // keys stand left where the link is turned
+      });
   snapshot.names.forEach((_, at) => {
     drawColumn(context, layout, top, at, drawn, room);
   });
@@ -329,29 +328,6 @@ function arcOfCell([one, other]: Place[]): Omit<Arc, "value"> {
   return { at: left.column, left: left.index, right: right.index };
 }
 
-/** Dots that flow from the key to the query, as large as the weight. */
-function drawDots(
-  context: CanvasRenderingContext2D,
-  layout: Layout,
-  arc: Arc,
-  { links, flow }: Drawn,
-  room: Room,
-) {
-  const curve = curveOf(layout, arc);
-  const length = Math.hypot(curve[6] - curve[0], curve[7] - curve[1]);
-  const count = length < SHORT ? 1 : DOTS;
-  const radius = Math.max(1, thickness(arc.value, layout) / 4);
-  context.fillStyle = room.theme.roles.paper;
-  for (let dot = 0; dot < count; dot++) {
-    const t = flow.share() * (1 + (count - 1) * 0.15) - dot * 0.15;
-    if (t < 0 || t > 1) continue;
-    const [x, y] = pointOf(curve, links[arc.at].flip ? t : 1 - t); // keys stand left where the link is turned
-    context.beginPath();
-    context.arc(x, y, radius, 0, 7);
-    context.fill();
-  }
-}
-
 /** The words of a column, each with how strongly the paths reach it. */
 function drawColumn(
   context: CanvasRenderingContext2D,
@@ -380,9 +356,9 @@ function drawColumn(
   const isBold = (index: number) => hasPlace(pins, at, index) || hasPlace(places, at, index);
   const inset = insetOf(widths[at]);
   const besideNumber = (number: string) =>
-    widths[at] - 2 * inset - (number ? theme.measure!(number, SMALL, false) + 8 : 0);
+    widths[at] - 2 * inset - (number ? theme.measure(number, SMALL, false) + 8 : 0);
   const fits = (index: number, size: number, number: string) =>
-    theme.measure!(visible(names[at][index]), size, isBold(index)) <= besideNumber(number);
+    theme.measure(visible(names[at][index]), size, isBold(index)) <= besideNumber(number);
   const [start, end] = tokensInView(layout, top, names[at].length);
   for (let index = start; index < end; index++) {
     const [x, y, middle] = [xs[at], (index + 0.5) * pitch - box / 2, (index + 0.5) * pitch];
@@ -402,7 +378,7 @@ function drawColumn(
     const number = fits(index, SMALL, digits) ? digits : "";
     const size = fits(index, layout.size, number) ? layout.size : SMALL;
     const width = besideNumber(number);
-    const text = elide(visible(names[at][index]), width, (part: string) => theme.measure!(part, size, bold));
+    const text = elide(visible(names[at][index]), width, (part: string) => theme.measure(part, size, bold));
     const colour = rgb ? textColourOn(rgb) : isClosed(index) ? roles.muted : role;
     drawText(context, text, x + inset, middle, {
       font: `${bold ? 700 : 400} ${size}px ${theme.family}`,

@@ -1,13 +1,14 @@
 // The options: what the viewer may choose besides a head and a word.
 
-import { ownNumbers } from "../base/js/head_grid.js";
-import { PARTS_OF_SCORES } from "./attends_by.js";
+import { ownNumbers } from "../base/head_grid.ts";
+import { PARTS_OF_SCORES } from "./attends_by.ts";
+import { Choice } from "../base/choice.tsx";
 import { Range } from "../base/range.tsx";
 import { Finder } from "./chips.tsx";
 import { COLOUR_SCALES } from "./colour_scale.ts";
 import type { Room } from "./room.ts";
-import { PAIRS } from "./sentence_pair.js";
-import type { Snapshot } from "./snapshot.js";
+import { PAIRS } from "./sentence_pair.ts";
+import type { Snapshot } from "./snapshot.ts";
 import { saveDrawing, savePicture, saveTable } from "./saving.ts";
 
 const AGGREGATES: [string, string][] = [
@@ -70,7 +71,7 @@ export function Options({ room, snapshot }: Parts) {
       {pair && (
         <Choice
           label="Sentences"
-          options={PAIRS}
+          options={PAIRS as [string, string][]}
           value={pair}
           onChoose={(each) => room.set({ pair: each })}
         />
@@ -78,7 +79,7 @@ export function Options({ room, snapshot }: Parts) {
       {options.biased.includes(chosen.kind) && (
         <Choice
           label="Attends by"
-          options={PARTS_OF_SCORES}
+          options={PARTS_OF_SCORES as [string, string][]}
           value={options.attendsBy}
           onChoose={(attends_by) => room.set({ attends_by })}
         />
@@ -120,7 +121,7 @@ function Heads({ room, snapshot }: Parts) {
 /** Files of what is shown. */
 function Saves({ room, snapshot }: Parts) {
   return (
-    <p class="vt-saves">
+    <p class="vt-saves vt-beside">
       <button type="button" class="vt-button" onClick={() => savePicture(room)}>
         Save as PNG
       </button>
@@ -149,35 +150,6 @@ export function HeadOrder({ label, room, snapshot }: Parts & { label: string }) 
   );
 }
 
-interface ChoiceProps {
-  label: string;
-  options: readonly (readonly [string, string] | string[])[];
-  value: string;
-  disabled?: string[];
-  title?: string;
-  onChoose: (value: string) => void;
-}
-
-export function Choice({ label, options, value, disabled = [], title, onChoose }: ChoiceProps) {
-  return (
-    <label class="vt-choice" title={title || undefined}>
-      {label}
-      <select
-        aria-label={label}
-        data-lm-suppress-shortcuts="true"
-        value={value}
-        onChange={(event) => onChoose(event.currentTarget.value)}
-      >
-        {options.map(([each, name]) => (
-          <option key={each} value={each} disabled={disabled.includes(each!)} selected={each === value}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
 function Check({
   label,
   value,
@@ -188,7 +160,7 @@ function Check({
   onChange: (value: boolean) => void;
 }) {
   return (
-    <label class="vt-choice">
+    <label class="vt-choice vt-beside">
       <input
         type="checkbox"
         checked={value}

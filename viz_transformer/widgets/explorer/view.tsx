@@ -3,10 +3,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Editor, EditorField, editorAround } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
-import { type Frame, stageView } from "../base/stage_view.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
+import { Tabs } from "../base/tabs.tsx";
 import { Timeline } from "../base/timeline.tsx";
-import { zoomOf } from "../base/js/canvas.js";
-import { formatWeight, shortened } from "../base/js/text.js";
+import { zoomOf } from "../base/canvas.ts";
+import { formatWeight, shortened } from "../base/text.ts";
 import { Chips } from "./chips.tsx";
 import { pin, pinOfKind, showWall } from "./choose.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
@@ -20,7 +21,7 @@ import { patchesPicture } from "./patches_picture.ts";
 import { Room, type Traits } from "./room.ts";
 import { sentencePicture } from "./sentence_picture.ts";
 import { headline, lineBelow } from "./sentences.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 import { Table } from "./table.tsx";
 import { Traces } from "./traces.tsx";
 import { TRAITS } from "./traits.ts";
@@ -43,7 +44,7 @@ const PICTURES: Partial<Record<Mode, [string, Mount]>> = {
   patches: ["vt-patches", patchesPicture],
 };
 
-function Explorer({ frame }: { frame: Frame<Traits> }) {
+function Explorer(frame: Frame<Traits>) {
   const own = useRef<Room | null>(null);
   own.current ??= new Room(frame);
   const room = own.current;
@@ -84,25 +85,18 @@ function Explorer({ frame }: { frame: Frame<Traits> }) {
           {editor && <EditorField editor={editor} />}
         </>
       }
-      heads={!isWall && <Place key="heads" name="vt-head-grid" mount={headsPicture} room={room} to={heads} />}
+      heads={
+        !isWall && <Place key="heads" name="vt-small-heads" mount={headsPicture} room={room} to={heads} />
+      }
       headsBeside={isDeep}
       headline={<Pieces pieces={headline(snapshot)} />}
       line={below.length > 0 && <Pieces pieces={below} />}
       controls={<Controls room={room} snapshot={snapshot} picture={stage} />}
-      inspector={
-        isWall ? (
-          <WallInspector room={room} snapshot={snapshot} />
-        ) : (
-          <Inspector room={room} snapshot={snapshot} />
-        )
-      }
+      inspector={isWall ? <WallInspector {...{ room, snapshot }} /> : <Inspector {...{ room, snapshot }} />}
       timeline={stepsOf(room, snapshot)}
       options={<Options room={room} snapshot={snapshot} />}
+      {...stageOf(frame)}
       about={editor ? `${editor.about} ${frame.about}` : frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={frame.traits.text_size}
-      setTextSize={(text_size) => room.set({ text_size })}
     >
       <div class="vt-place" ref={place} data-mode={mode}>
         {mount && <Place key={mode} name={name} mount={mount} room={room} to={stage} />}
@@ -176,6 +170,7 @@ function Controls({ room, snapshot, picture }: ControlsProps) {
     ["wall", "All heads", { wall: true }],
     ["table", "Table", { picture: "table" }],
   ];
+  const there = tabs.filter(([, , , isThere = true]) => isThere);
   const zoom = (times: number) => {
     if (picture.current instanceof MatrixPicture) picture.current.zoomBy(times);
   };
@@ -183,22 +178,12 @@ function Controls({ room, snapshot, picture }: ControlsProps) {
   const isZoomed = snapshot.state.window.zoom > 1;
   return (
     <>
-      <span class="vt-tabs" role="group" aria-label="Picture">
-        {tabs.map(
-          ([each, name, change, isThere = true]) =>
-            isThere && (
-              <button
-                type="button"
-                key={each}
-                aria-pressed={each === mode}
-                data-lm-suppress-shortcuts="true"
-                onClick={() => each !== mode && go(change)}
-              >
-                {name}
-              </button>
-            ),
-        )}
-      </span>
+      <Tabs
+        label="Picture"
+        options={there.map(([each, name]) => [each, name])}
+        value={mode}
+        onChoose={(wanted) => wanted !== mode && go(there.find(([each]) => each === wanted)![2])}
+      />
       {canZoom && (
         <span class="vt-tabs" role="group" aria-label="Zoom">
           <button type="button" aria-label="Zoom in" onClick={() => zoom(1.5)}>
@@ -238,7 +223,7 @@ function Legend({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
         ? [`weight ${end(least)}`, end(limit)]
         : [`less ${end(-limit)}`, `${end(limit)} more`];
   return (
-    <span class="vt-scale">
+    <span class="vt-scale vt-beside vt-small">
       <span>{ends[0]}</span>
       <span class="vt-scale-bar" style={{ background: `linear-gradient(to right, ${stops.join(", ")})` }} />
       <span>{ends[1]}</span>
@@ -272,5 +257,6 @@ export default stageView<Traits>({
   name: "explorer",
   label: "Attention explorer",
   traits: TRAITS,
-  draw: (frame) => <Explorer frame={frame} />,
+  whole: (change) => ("picture" in change ? { linked: false, wall: false, ...change } : change),
+  draw: Explorer,
 });

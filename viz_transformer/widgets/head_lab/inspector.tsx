@@ -1,21 +1,23 @@
 // The inspector of the head lab: what is pinned, each head alone as a point, and the loss with its numbers.
 
 import { Bars } from "../base/bars.tsx";
+import { Chart } from "../base/chart.tsx";
+import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import type { Theme } from "../base/js/colour.js";
-import { formatNumber, formatSigned, visible } from "../base/js/text.js";
+import { sameHead } from "../base/head_place.ts";
+import type { Theme } from "../base/colour.ts";
+import { formatNumber, formatSigned, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
-import { type Factor, type Head, sameHead } from "./changes.ts";
+import type { Factor, Head } from "./changes.ts";
 import { type Effect, lossOf } from "./effects.ts";
 import { type Kind, type Reply, weightsOf } from "./replies.ts";
 import { codeOf, effectsInWords, movedInWords, pointInWords } from "./sentences.ts";
 
-const [WIDTH, HEIGHT, LEFT, TOP, FLOOR] = [248, 210, 40, 36, 174]; // of the scatter, and where its axes are
 const MOST_TERMS = 4; // of the loss
 const MOST_BARS = 8;
 
 interface InspectorProps {
-  theme: Theme;
+  frame: { unit: number; theme: Theme };
   base: Reply;
   after: Reply;
   entry: Kind;
@@ -56,14 +58,14 @@ export function Inspector(props: InspectorProps) {
         loss: the mean of −log p = ({shown.join(" + ")}) / {terms.length} ={" "}
         <b data-changed={factors.length > 0}>{formatNumber(lossOf(after.log_probs), 3)}</b>
       </p>
-      <p class="vt-code">{codeOf(factors)}</p>
+      <Code lines={[codeOf(factors)]} />
       <Doors />
     </>
   );
 }
 
 /** What the pinned word looks at; where the changes moved a weight, before and after. */
-function Weights({ theme, base, after, entry, chosen, query }: InspectorProps & { query: number }) {
+function Weights({ frame, base, after, entry, chosen, query }: InspectorProps & { query: number }) {
   const cols = entry.keys.length;
   const [before, now] = [weightsOf(base.kinds, chosen), weightsOf(after.kinds, chosen)];
   const all = entry.keys.map((key, i) => {
@@ -78,7 +80,7 @@ function Weights({ theme, base, after, entry, chosen, query }: InspectorProps & 
         <bdi>{visible(entry.queries[query]!)}</bdi>
       </b>{" "}
       looks at
-      <Bars theme={theme} label="weights" kind="weight" bars={bars} />
+      <Bars theme={frame.theme} label="weights" kind="weight" bars={bars} />
       {base !== after && <p class="vt-caption">{movedInWords(before, now, entry)}</p>}
     </section>
   );
@@ -86,7 +88,7 @@ function Weights({ theme, base, after, entry, chosen, query }: InspectorProps & 
 
 /** Heads as points, and all of them as bars; a click switches one off, and no other. */
 function Ranking(props: InspectorProps) {
-  const { theme, effects, chosen, onAlone } = props;
+  const { frame, effects, chosen, onAlone } = props;
   const most = Math.abs(effects[0]!.lossChange) || 1;
   const bars = effects.map((effect) => {
     const { kind, layer, head, lossChange, confidence } = effect;
@@ -104,7 +106,7 @@ function Ranking(props: InspectorProps) {
       <details>
         <summary>All {effects.length} heads: loss added, sharpness</summary>
         <Bars
-          {...{ theme, bars, label: "heads, each off alone", kind: "weight" }}
+          {...{ theme: frame.theme, bars, label: "heads, each off alone", kind: "weight" }}
           chosen={effects.findIndex((effect) => sameHead(effect, chosen))}
           onChoose={(i) => onAlone(effects[i]!)}
         />
@@ -114,51 +116,51 @@ function Ranking(props: InspectorProps) {
 }
 
 /** How sharp each head's attention is, and how the loss changes without it. */
-function Scatter({ effects, factors, chosen, onAlone }: InspectorProps) {
+function Scatter({ frame, effects, factors, chosen, onAlone }: InspectorProps) {
   const known = effects.filter(({ confidence }) => confidence !== null);
   if (!known.length) return null; // in so short a text no query has a choice
   const changes = known.map(({ lossChange }) => lossChange);
   const [least, most] = [Math.min(0, ...changes), Math.max(0.01, ...changes)];
-  const x = (sharp: number) => LEFT + 8 + sharp * (WIDTH - LEFT - 20);
-  const y = (change: number) => FLOOR - ((change - least) / (most - least)) * (FLOOR - TOP);
   const told = known.find((each) => sameHead(each, chosen)) ?? known[0]!;
-  const side = x(told.confidence!) > WIDTH / 2 ? -1 : 1;
-  const label = (text: string, at: number, down: number, anchor: "start" | "middle" | "end", tone = "") => (
-    <text class={`vt-tick ${tone}`} x={at} y={down} text-anchor={anchor}>
-      {text}
-    </text>
-  );
+  const isLeft = told.confidence! > 0.5;
   return (
-    <svg class="vt-scatter" width={WIDTH} height={HEIGHT} role="group" aria-label="Sharpness and loss added">
-      <path class="vt-rule" d={`M${LEFT} ${TOP - 8}V${FLOOR + 8}M${LEFT} ${y(0)}H${WIDTH}`} />
-      {label("loss added ↑", 0, 10, "start")}
-      {label("0", LEFT - 6, y(0), "end")}
-      {label(formatNumber(most, 2), LEFT - 6, y(most), "end")}
-      {["0", "sharpness", "1"].map((text, i) => label(text, x(i / 2), HEIGHT - 14, "middle"))}
-      {known.toReversed().map((effect) => (
-        <circle
-          key={pointInWords(effect, 0)}
-          class="vt-point"
-          role="button"
-          tabindex={-1}
-          aria-label={pointInWords(effect, effects.length)}
-          data-changed={factors.some((each) => sameHead(each, effect))}
-          data-chosen={sameHead(effect, chosen)}
-          cx={x(effect.confidence!)}
-          cy={y(effect.lossChange)}
-          r={6}
-          onClick={() => onAlone(effect)}
-        >
-          <title>{pointInWords(effect, effects.length)}</title>
-        </circle>
-      ))}
-      {label(
-        `${told.layer}·${told.head} ${formatSigned(told.lossChange, 3)}`,
-        x(told.confidence!) + 12 * side,
-        Math.abs(told.lossChange) < 0.1 * most ? y(0) - 14 : y(told.lossChange), // beside the axis, not on it
-        side < 0 ? "end" : "start",
-        "vt-strong",
+    <Chart
+      title="loss added"
+      label="Sharpness and loss added"
+      frame={frame}
+      x={{ ticks: [0, 1], label: "sharpness" }}
+      y={{ domain: [least, most], ticks: [0, most], text: (value) => (value ? formatNumber(value, 2) : "0") }}
+    >
+      {({ x, y, left, right }) => (
+        <>
+          <path class="vt-rule" d={`M${left} ${y.pixel(0)}H${right}`} />
+          {known.toReversed().map((effect) => (
+            <circle
+              key={pointInWords(effect, 0)}
+              class="vt-point"
+              role="button"
+              tabindex={-1}
+              aria-label={pointInWords(effect, effects.length)}
+              data-changed={factors.some((each) => sameHead(each, effect))}
+              data-chosen={sameHead(effect, chosen)}
+              cx={x.pixel(effect.confidence!)}
+              cy={y.pixel(effect.lossChange)}
+              r={6}
+              onClick={() => onAlone(effect)}
+            >
+              <title>{pointInWords(effect, effects.length)}</title>
+            </circle>
+          ))}
+          <text
+            class="vt-strong vt-number"
+            x={x.pixel(told.confidence!) + (isLeft ? -12 : 12)}
+            y={y.pixel(told.lossChange) - (Math.abs(told.lossChange) < 0.1 * most ? 16 : 0)}
+            text-anchor={isLeft ? "end" : "start"}
+          >
+            {`${told.layer}·${told.head} ${formatSigned(told.lossChange, 3)}`}
+          </text>
+        </>
       )}
-    </svg>
+    </Chart>
   );
 }

@@ -14,6 +14,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, TASKS, FloatArray, ForwardTrace, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import TEXT, Schema, listed, number, one_of, record, whole
+from viz_transformer.widgets.base.shares import HEAD, Shares
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -62,6 +63,7 @@ class HeadLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__, "stage")
+    shares = Shares({"sentence": "sentence", **HEAD, "query": "query", "off": "factors"})
 
     sentence = traitlets.Unicode(help="the text that the model is given").tag(sync=True)
     task = traitlets.Enum(tuple(TASKS), "translate", help="what the model does with it").tag(

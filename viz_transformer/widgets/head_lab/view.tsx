@@ -2,15 +2,16 @@
 
 import type { ComponentChild } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { sameHead } from "../base/head_place.ts";
 import { canAsk, NEEDS_KERNEL, newestOf } from "../base/js/kernel.js";
-import { TASKS } from "../base/js/tasks.js";
-import { shortened, visible } from "../base/js/text.js";
+import { TASKS } from "../base/tasks.ts";
+import { shortened, visible } from "../base/text.ts";
 import { Range } from "../base/range.tsx";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";
-import { type Factor, factorOf, type Head, sameHead, shortFactor, withFactor } from "./changes.ts";
+import { type Factor, factorOf, type Head, shortFactor, withFactor } from "./changes.ts";
 import { headEffects } from "./effects.ts";
 import { columnsOf, isMoved } from "./flip.ts";
 import { Heads } from "./heads.tsx";
@@ -57,7 +58,7 @@ function nowOf({ traits }: Frame<Traits>, found: Found) {
   };
 }
 
-function HeadLab({ frame }: { frame: Frame<Traits> }) {
+function HeadLab(frame: Frame<Traits>) {
   const { traits, model, redraw } = frame;
   const kernel = useKernel(model);
   const replies = useMemo(() => {
@@ -113,7 +114,7 @@ interface ZonesProps {
 }
 
 function Zones({ frame, now, edit, missing }: ZonesProps) {
-  const { traits, set, theme, width } = frame;
+  const { traits, set, theme } = frame;
   const { base, after, chosen, factors, columns, done, each, entry, look } = now;
   const effects = useMemo(() => headEffects(base.log_probs, base.kinds, each), [base, done]);
   const effect = effects.find((one) => sameHead(one, chosen));
@@ -124,7 +125,6 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
   const told = factors.length
     ? lossInWords(base.log_probs, after.log_probs, base.output)
     : effectInWords(effect, done < now.of ? 0 : effects.length);
-  const unit = Math.min(26, Math.max(16, width / 80)) * traits.text_size;
   return (
     <Stage
       header={<Header now={now} edit={edit} onQuery={(query) => set({ query })} />}
@@ -146,7 +146,7 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
       inspector={
         <Inspector
           {...now}
-          {...{ theme, effects }}
+          {...{ frame, effects }}
           onAlone={(head) => set({ ...choose(head), factors: withFactor([], head, 0) })}
         />
       }
@@ -154,7 +154,7 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
     >
       <Picture
         {...now}
-        {...{ theme, unit, redraw: frame.redraw }}
+        {...{ theme, unit: frame.unit, redraw: frame.redraw }}
         before={base.log_probs}
         after={factors.length ? after.log_probs : [...(effect?.logProbs ?? [])]}
         isChanged={factors.length > 0}
@@ -226,9 +226,4 @@ function Controls({ traits, set, chosen }: { chosen: Head } & Pick<Frame<Traits>
   );
 }
 
-export default stageView<Traits>({
-  name: "head-lab",
-  label: "Head lab",
-  traits: TRAITS,
-  draw: (frame) => <HeadLab frame={frame} />,
-});
+export default stageView<Traits>({ name: "head-lab", label: "Head lab", traits: TRAITS, draw: HeadLab });

@@ -1,10 +1,11 @@
 // The initial loss lab: the logits of an untrained model at one place, and the curve of its loss.
 
 import { useMemo } from "preact/hooks";
+import { Code } from "../base/code.tsx";
 import { linePath } from "../base/axes.ts";
 import { Chart, Key } from "../base/chart.tsx";
-import { nearestValue } from "../base/js/scales.js";
-import { formatNumber, visible } from "../base/js/text.js";
+import { nearestValue } from "../base/scales.ts";
+import { formatNumber, visible } from "../base/text.ts";
 import { Knob } from "../base/knob.tsx";
 import { Range } from "../base/range.tsx";
 import { Chips } from "../base/sentence.tsx";
@@ -18,7 +19,7 @@ import { TRAITS, type Traits } from "./traits.ts";
 const LABEL = "standard deviation of the embeddings";
 const BAR = 0.7; // of a token's place
 
-function Lab({ frame }: { frame: Frame<Traits> }) {
+function Lab(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const starts = traits.data as unknown as Starts;
   const { stds, tokens, read } = starts;
@@ -194,11 +195,7 @@ function Inspector({ starts, chosen }: { starts: Starts; chosen: Chosen }) {
         {formatNumber(most + Math.log(sum), 2)} − ({formatNumber(logits[next], 2)}) ={" "}
         <b>{formatNumber(loss, 2)}</b>
       </p>
-      <p class="vt-code">
-        {codeOf(starts, chosen).map((line) => (
-          <div key={line}>{line}</div>
-        ))}
-      </p>
+      <Code lines={codeOf(starts, chosen)} />
     </>
   );
 }
@@ -207,5 +204,5 @@ export default stageView<Traits>({
   name: "initial-loss-lab",
   label: "Initial loss lab",
   traits: TRAITS,
-  draw: (frame) => <Lab frame={frame} />,
+  draw: Lab,
 });

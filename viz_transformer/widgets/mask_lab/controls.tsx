@@ -1,14 +1,16 @@
 // What is set in the mask lab, and what its inspector tells.
 
 import shared from "../../shared.json" with { type: "json" };
+import type { Cell } from "../base/cells.ts";
+import { Choice } from "../base/choice.tsx";
+import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/js/text.js";
+import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import { Range } from "../base/range.tsx";
-import { Chips } from "../base/sentence.tsx";
+import { Chips, FieldAround } from "../base/sentence.tsx";
 import { maskCode } from "./code.ts";
 import { cellText, describeMaskCell, isWord } from "./composition.ts";
-import type { Cell } from "./layout.ts";
 import type { Likeliest } from "./leaks.ts";
 import { PANELS } from "./panels.tsx";
 import { PRESETS, presetOf } from "./presets.ts";
@@ -41,16 +43,13 @@ export function Header({ snapshot, set }: { snapshot: Snapshot; set: Set }) {
   );
   return (
     <>
-      <select
-        class="vt-which"
-        aria-label="Sentence"
-        value={b}
-        onChange={(event) => set({ sentence: Number(event.currentTarget.value) })}
-      >
-        {names.map((name, at) => (
-          <option key={`${at} ${name}`} value={at}>{`${at + 1} of ${names.length}: ${name}`}</option>
-        ))}
-      </select>
+      <Choice
+        isBare
+        label="Sentence"
+        options={names.map((name, at) => [String(at), `${at + 1} of ${names.length}: ${name}`] as const)}
+        value={String(b)}
+        onChoose={(to) => set({ sentence: Number(to) })}
+      />
       {kind === "decoder" && composed.padded.source !== composed.padded.target && (
         <span class="vt-of-key vt-source">
           {shortened(runningText(composed.padded.source[b]?.filter(isWord) ?? []), LETTERS)}
@@ -71,6 +70,7 @@ export function Header({ snapshot, set }: { snapshot: Snapshot; set: Set }) {
           />
         </>
       )}
+      <FieldAround />
     </>
   );
 }
@@ -169,21 +169,21 @@ export function Options({ snapshot, kinds, change, set }: ControlsProps) {
     <>
       <Choice
         label="Attention"
-        options={kinds.map((kind) => [kind, shared.kinds[kind as "cross"].label])}
+        options={kinds.map((kind) => [kind, shared.kinds[kind as "cross"].label] as const)}
         value={state.kind}
-        onChange={(kind) => change({ kind, mistake: "none", painted: [] })}
+        onChoose={(kind) => change({ kind, mistake: "none", painted: [] })}
       />
       <Choice
         label="Padding"
-        options={["right", "left"].map((side) => [side, `on the ${side}`])}
+        options={["right", "left"].map((side) => [side, `on the ${side}`] as const)}
         value={state.side}
-        onChange={(side) => change({ side, painted: [] })}
+        onChoose={(side) => change({ side, painted: [] })}
       />
       <Choice
         label="In code"
         options={POLARITIES}
         value={polarity}
-        onChange={(value) => set({ polarity: value })}
+        onChoose={(value) => set({ polarity: value })}
       />
       <Range
         label="tokens kept"
@@ -196,28 +196,6 @@ export function Options({ snapshot, kinds, change, set }: ControlsProps) {
         }
       />
     </>
-  );
-}
-
-interface ChoiceProps {
-  label: string;
-  options: readonly (readonly [value: string, name: string])[];
-  value: string;
-  onChange: (value: string) => void;
-}
-
-function Choice({ label, options, value, onChange }: ChoiceProps) {
-  return (
-    <label>
-      {label}{" "}
-      <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {options.map(([each, name]) => (
-          <option key={each} value={each}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 
@@ -281,7 +259,7 @@ export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
           ? describeMaskCell(composed, b, cell.row, cell.col)
           : "Point at a cell, or move with the arrow keys. A click or Space paints it."}
       </p>
-      <p class="vt-code vt-lines">{[...maskCode(composed, polarity, "ours"), ...toldCell].join("\n")}</p>
+      <Code lines={[...maskCode(composed, polarity, "ours"), ...toldCell]} />
       <Doors>
         <button
           type="button"

@@ -1,5 +1,7 @@
 // Where the parts of the picture stand: at the left how far outputs move and what they write, then the mask.
 
+import type { Cell } from "../base/cells.ts";
+
 const LEAST_ROW = 23; // pixels of a row, of which a text has up to 40
 const LEAST_CELL = 14;
 const FLAT = 2.5; // a cell is at most so many times as wide as high
@@ -80,11 +82,6 @@ export function layOut(
     widths: { query, key: isUpright ? key : cell - 2, now, right },
     bar: Math.max(0, bars - verdicts - SIGNS * unit),
   };
-}
-
-export interface Cell {
-  row: number;
-  col: number;
 }
 
 /** The cell at a place of the picture, or null. */

@@ -1,10 +1,10 @@
 // The picture of the mask lab: the mask as a grid to paint, and what streams through it to the outputs.
 
 import { useRef, useState } from "preact/hooks";
-import { moveInTable } from "../base/js/number_table.js";
-import { elide, markMeaning, visible } from "../base/js/text.js";
+import { type Cell, moveInTable } from "../base/cells.ts";
+import { elide, markMeaning, visible } from "../base/text.ts";
 import { cellText, type ComposedMask, describeMaskCell, emptyRows, isWord } from "./composition.ts";
-import { type Cell, cellAt, cellsBetween, hatchPath, type Layout, streamsOf } from "./layout.ts";
+import { cellAt, cellsBetween, hatchPath, type Layout, streamsOf } from "./layout.ts";
 import { type LeakRow, shownChange, UNMOVED, type Verdict } from "./leaks.ts";
 
 const VERDICTS: Record<Verdict, [sign: string, word: string]> = {

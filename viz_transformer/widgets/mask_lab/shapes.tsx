@@ -8,9 +8,9 @@ const SIDE = 150; // pixels of a sheet, at most
 export function Shapes(props: { composed: ComposedMask; sentence: number; polarity: string }) {
   const boxes = shapeBoxes(props.composed, props.polarity);
   return (
-    <div class="vt-boxes">
+    <div class="vt-beside">
       {boxes.map((box, at) => (
-        <div class="vt-box" key={box.name}>
+        <div class="vt-beside" key={box.name}>
           {at > 0 && <span class="vt-joins">{at < boxes.length - 1 ? "&" : "="}</span>}
           <figure>
             <Stack {...props} box={box} />

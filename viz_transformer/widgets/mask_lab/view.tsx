@@ -1,7 +1,8 @@
 // The mask lab: a mask composed from parts or painted, and what leaks through it in a live model.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { visible } from "../base/js/text.js";
+import type { Cell } from "../base/cells.ts";
+import { visible } from "../base/text.ts";
 import { tween } from "../base/motion.ts";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
@@ -15,7 +16,7 @@ import {
   type Words,
 } from "./composition.ts";
 import { Header, Inspector, MaskControls, Options } from "./controls.tsx";
-import { type Cell, type Contents, layOut } from "./layout.ts";
+import { type Contents, layOut } from "./layout.ts";
 import { type LeaksReply, leakRows, leakToShow, readLeaks } from "./leaks.ts";
 import { Panel } from "./panels.tsx";
 import { Picture } from "./picture.tsx";
@@ -77,7 +78,7 @@ export type Snapshot = ReturnType<typeof useSnapshot>;
 /** Sets parts of the mask; what is selected is brought inside it, and moved to a leak. */
 export type Change = (changes: Partial<MaskState>, preset?: Preset) => void;
 
-function Lab({ frame }: { frame: Frame<Traits> }) {
+function Lab(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const snapshot = useSnapshot(frame);
   const { words, composed, shown, leaks, problem, isAwaited } = snapshot;
@@ -116,7 +117,7 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
       {...stageOf(frame)}
     >
       <MaskRoom frame={frame} snapshot={snapshot} onPoint={setHover} onPaint={paint} />
-      <p class="vt-legend" aria-hidden="true">
+      <p class="vt-legend vt-beside vt-caption" aria-hidden="true">
         {LEGEND.map(([sign, says]) => (
           <span key={says}>
             <i class={`vt-sign ${sign}`} />
@@ -162,14 +163,13 @@ interface MaskRoomProps {
 
 /** The picture, as large as the room that there is. */
 function MaskRoom({ frame, snapshot, onPoint, onPaint }: MaskRoomProps) {
-  const { theme, traits, set } = frame;
+  const { unit, set } = frame;
   const { box, room } = useRoom();
   const motion = useRef(tween()).current;
   const { composed, shown, rows, leaks, chosen, polarity, isAwaited } = snapshot;
   const changes = motion.at(rows?.map(({ change }) => (Number.isFinite(change) ? change : 0)) ?? []);
   if (motion.isMoving()) frame.redraw();
-  const unit = Math.min(26, Math.max(16, frame.width / 80)) * traits.text_size;
-  const measure = (text: string) => ((theme.measure?.(text, 16, false) ?? 0) / 16) * unit;
+  const measure = (text: string) => frame.measure(text) * unit;
   return (
     <div
       class="vt-mask-box"
@@ -216,9 +216,4 @@ function contentsOf({ composed, shown, rows }: Snapshot, measure: (text: string)
   };
 }
 
-export default stageView<Traits>({
-  name: "mask-lab",
-  label: "Mask lab",
-  traits: TRAITS,
-  draw: (frame) => <Lab frame={frame} />,
-});
+export default stageView<Traits>({ name: "mask-lab", label: "Mask lab", traits: TRAITS, draw: Lab });

@@ -12,7 +12,7 @@ import { TRAITS, type Traits } from "./traits.ts";
 
 const WIDE = 700; // pixels, times the text size, from which the towers stand side by side
 
-function Lab({ frame }: { frame: Frame<Traits> }) {
+function Lab(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const [corrected, setCorrected] = useState("");
   const controls = traits.controls as unknown as Control[];
@@ -61,7 +61,7 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
 /** Which sort of part holds how many of the parameters. */
 function Shares({ shares }: { shares: number[] }) {
   return (
-    <ul class="vt-shares" aria-label="Where the parameters are">
+    <ul class="vt-shares vt-beside" aria-label="Where the parameters are">
       {SORTS.map((sort, at) => (
         <li key={sort} data-sort={sort}>
           {sort} {percent(shares[at]!)}
@@ -75,5 +75,5 @@ export default stageView<Traits>({
   name: "model-summary-lab",
   label: "Model summary lab",
   traits: TRAITS,
-  draw: (frame) => <Lab frame={frame} />,
+  draw: Lab,
 });

@@ -4,7 +4,6 @@ import { useMemo } from "preact/hooks";
 import { Doors } from "../base/doors.tsx";
 import { readTable } from "../base/positions/hands.ts";
 import { HandInspector } from "../base/positions/inspector.tsx";
-import { unitOf } from "../base/positions/layout.ts";
 import { Positions } from "../base/positions/picture.tsx";
 import { headlineOfHand, lineOfHand, sizesOf } from "../base/positions/sentences.ts";
 import { Stage } from "../base/stage.tsx";
@@ -15,9 +14,9 @@ interface Traits extends Declared {
   data: { n_positions: number; d_model: number; sinusoidal: boolean; table: DataView };
 }
 
-function Clock({ frame }: { frame: Frame<Traits> }) {
-  const { traits, set, theme, width, redraw } = frame;
-  const { data, pair, position, text_size: textSize } = traits;
+function Clock(frame: Frame<Traits>) {
+  const { traits, set, theme, redraw } = frame;
+  const { data, pair, position } = traits;
   const { n_positions: rows, d_model: cols, sinusoidal: isWave } = data;
   const table = useMemo(() => readTable(data.table, rows, cols), [data, rows, cols]);
   const told = { table, pair, position, isWave };
@@ -35,7 +34,7 @@ function Clock({ frame }: { frame: Frame<Traits> }) {
       }
       {...stageOf(frame)}
     >
-      <Positions {...{ ...told, theme, redraw, set }} unit={unitOf(width, textSize)} />
+      <Positions {...{ ...told, theme, redraw, set }} unit={frame.unit} />
     </Stage>
   );
 }
@@ -44,5 +43,5 @@ export default stageView<Traits>({
   name: "position-clock",
   label: "Clock of positions",
   traits: TRAITS,
-  draw: (frame) => <Clock frame={frame} />,
+  draw: Clock,
 });

@@ -1,7 +1,8 @@
 // The inspector of the position lab: what is chosen in each chapter, and the line of Python that gives the same.
 
-import type { Theme } from "../base/js/colour.js";
-import { formatWeight } from "../base/js/text.js";
+import { Code } from "../base/code.tsx";
+import type { Theme } from "../base/colour.ts";
+import { formatWeight } from "../base/text.ts";
 import { handOf } from "../base/positions/hands.ts";
 import { HandInspector } from "../base/positions/inspector.tsx";
 import { two } from "../base/positions/sentences.ts";
@@ -40,11 +41,7 @@ export function LikenessInspector({ told, offset }: { told: Told; offset: number
         </>
       )}
       {encoding === "learned" && <p>{neighbourSentence(...cosines)}</p>}
-      {isThere && (
-        <p class="vt-code">
-          lab.scores_by_place[{position}, {other}]
-        </p>
-      )}
+      {isThere && <Code lines={[`lab.scores_by_place[${position}, ${other}]`]} />}
     </>
   );
 }
@@ -73,11 +70,7 @@ export function MovedInspector({ encoding, shifted }: { encoding: string; shifte
         </tbody>
       </table>
       <p>{movedSentence(encoding, shifted)}</p>
-      <p class="vt-code">
-        here, moved = lab.shifted_scores()
-        <br />
-        ((moved - here) ** 2).mean() ** 0.5
-      </p>
+      <Code lines={["here, moved = lab.shifted_scores()", "((moved - here) ** 2).mean() ** 0.5"]} />
     </>
   );
 }
@@ -95,10 +88,9 @@ export function ShuffledInspector({ traits }: { traits: Traits }) {
       {!isOn && (
         <p>Without positions the encoder is permutation equivariant: a word takes its vector along.</p>
       )}
-      <p class="vt-code">
-        lab.answer({"{"}"order": [{order.join(", ")}], "positions_on": {isOn ? "True" : "False"}
-        {"}"})
-      </p>
+      <Code
+        lines={[`lab.answer({"order": [${order.join(", ")}], "positions_on": ${isOn ? "True" : "False"}})`]}
+      />
     </>
   );
 }

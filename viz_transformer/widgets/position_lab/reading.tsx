@@ -1,8 +1,9 @@
 // What the live model makes of an order of its words, and the controls that choose one.
 
 import { useEffect, useState } from "preact/hooks";
+import { Choice } from "../base/choice.tsx";
 import type { Model } from "../base/js/kernel.js";
-import { runningText } from "../base/js/text.js";
+import { runningText } from "../base/text.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";
 import type { Traits } from "./encodings.ts";
@@ -21,7 +22,7 @@ export interface Answered {
 /** Has the words read as the traits say; null asks nothing. */
 export function useReading(model: Model, traits: Traits | null): Answered {
   const kernel = useKernel(model);
-  const request = traits && { order: traits.order, positions_on: traits.positions_on };
+  const request = traits && { words: traits.words, order: traits.order, positions_on: traits.positions_on };
   const asked = JSON.stringify(request);
   const [{ to, ...newest }, setNewest] = useState<Omit<Answered, "isNew"> & { to: string }>({ to: "" });
   useEffect(() => {
@@ -43,28 +44,26 @@ interface OrderControlsProps {
 }
 
 export function OrderControls({ traits, set, canShuffle }: OrderControlsProps) {
-  const { data, order, positions_on: isOn } = traits;
-  const known = data.orders.findIndex((each) => each.join() === order.join());
+  const { order, positions_on: isOn } = traits;
+  const known = traits.orders.findIndex((each) => each.join() === order.join());
   return (
     <>
-      <select
-        aria-label="read as"
+      <Choice
+        isBare
+        label="read as"
+        options={[
+          ...traits.orders.map(
+            (each, at) => [String(at), runningText(each.map((word) => traits.words[word]))] as const,
+          ),
+          [OWN, "an order of your own"],
+        ]}
         value={known < 0 ? OWN : String(known)}
-        data-lm-suppress-shortcuts="true"
-        onChange={(event) => {
-          const chosen = data.orders[Number(event.currentTarget.value)];
+        disabled={known < 0 ? [] : [OWN]}
+        onChoose={(to) => {
+          const chosen = traits.orders[Number(to)];
           if (chosen) set({ order: [...chosen] });
         }}
-      >
-        {data.orders.map((each, at) => (
-          <option value={String(at)} key={`${at}`}>
-            {runningText(each.map((word) => data.sentence[word]))}
-          </option>
-        ))}
-        <option value={OWN} disabled={known >= 0}>
-          an order of your own
-        </option>
-      </select>
+      />
       {canShuffle && (
         <button type="button" onClick={() => set((now) => ({ order: shuffled(now.order) }))}>
           shuffle

@@ -1,6 +1,6 @@
 // The guess beside what was measured: ghost bars under solid ones, and the options with their marks.
 
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import { type Asked, largest, measured } from "./verdict.ts";
 
@@ -57,7 +57,11 @@ export function Compared({ asked }: { asked: Asked }) {
             )}
             {truth !== undefined && <b class="vt-lane-number">{told(truth)}</b>}
             {guess !== undefined && <span class="vt-lane-said vt-of-query">you: {told(guess)}</span>}
-            {mark && <b class={`vt-lane-said ${mark[0] === "✓" ? "vt-right" : "vt-wrong"}`}>{mark}</b>}
+            {mark && (
+              <b class="vt-lane-said" data-mark={mark[0]}>
+                {mark}
+              </b>
+            )}
           </li>
         ))}
       </ul>

@@ -1,6 +1,6 @@
 // What is said of a guess, and how right it is.
 
-import { shortNumber } from "../base/js/text.js";
+import { shortNumber } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 
 /** What was asked, with the right answer once there is a guess. */
@@ -70,9 +70,9 @@ export function verdictOf({ kind, guess, truth, options, unit }: Asked): Verdict
 }
 
 /** A score in a word; what lies in the middle is neither right nor wrong. */
-export function wordOf(score: number): { isRight?: boolean; word: string } {
-  if (score >= 0.9) return { isRight: true, word: score > 0.99 ? "Right." : "Very near." };
-  return score < 0.5 ? { isRight: false, word: "Not so." } : { word: "Near." };
+export function wordOf(score: number): string {
+  if (score >= 0.9) return score > 0.99 ? "✓ Right." : "✓ Very near.";
+  return score < 0.5 ? "✗ Not so." : "Near.";
 }
 
 /** What was typed, drawn or clicked as a guess, or why it is none. */

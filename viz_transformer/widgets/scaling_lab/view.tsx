@@ -1,10 +1,11 @@
 // The scaling lab: vectors grow wider, their scores spread, and softmax saturates; a division keeps them.
 
 import { useMemo } from "preact/hooks";
+import { Code } from "../base/code.tsx";
 import { type Axis, linePath } from "../base/axes.ts";
 import { Chart } from "../base/chart.tsx";
-import { stepsBetween } from "../base/js/scales.js";
-import { shortNumber } from "../base/js/text.js";
+import { stepsBetween } from "../base/scales.ts";
+import { shortNumber } from "../base/text.ts";
 import { Knob } from "../base/knob.tsx";
 import { css, weightRgb } from "../base/ramps.ts";
 import { Chips } from "../base/sentence.tsx";
@@ -39,7 +40,7 @@ function readData({ widths, n_keys: keys, scores: bytes }: Data) {
   return { widths, keys, scores, variances: scores.map(variance) };
 }
 
-function Lab({ frame }: { frame: Frame<Traits> }) {
+function Lab(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const { d_k: width, power } = traits;
   const data = useMemo(() => readData(traits.data as unknown as Data), [traits.data]);
@@ -87,11 +88,7 @@ function Lab({ frame }: { frame: Frame<Traits> }) {
       inspector={
         <>
           <p class="vt-equation">{equationOf(width, power, spread)}</p>
-          <p class="vt-code">
-            {codeOf(power).map((line) => (
-              <div key={line}>{line}</div>
-            ))}
-          </p>
+          <Code lines={codeOf(power)} />
         </>
       }
       {...stageOf(frame)}
@@ -227,9 +224,4 @@ function Weights({ frame, weights, keys }: { frame: Frame<Traits>; weights: numb
   );
 }
 
-export default stageView<Traits>({
-  name: "scaling-lab",
-  label: "Scaling lab",
-  traits: TRAITS,
-  draw: (frame) => <Lab frame={frame} />,
-});
+export default stageView<Traits>({ name: "scaling-lab", label: "Scaling lab", traits: TRAITS, draw: Lab });

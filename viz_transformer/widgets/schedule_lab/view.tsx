@@ -1,9 +1,10 @@
 // The schedule lab: the peak and the warm-up of a learning rate, and the losses of a training with it.
 
 import { useMemo } from "preact/hooks";
+import { Code } from "../base/code.tsx";
 import { linePath } from "../base/axes.ts";
 import { Chart, Key } from "../base/chart.tsx";
-import { stepsBetween, tickText } from "../base/js/scales.js";
+import { stepsBetween, tickText } from "../base/scales.ts";
 import { Knob } from "../base/knob.tsx";
 import { type Answered, newestReply } from "../base/replies.ts";
 import { Stage } from "../base/stage.tsx";
@@ -41,7 +42,7 @@ const trainingOf = ({ request, reply }: Answered<Chosen, Reply>): Training => ({
   losses: readFloats(reply.losses),
 });
 
-function Lab({ frame }: { frame: Frame<Traits> }) {
+function Lab(frame: Frame<Traits>) {
   const { traits } = frame;
   const { choices, level, first } = traits.data as unknown as Data;
   const kernel = useKernel(frame.model);
@@ -198,16 +199,9 @@ function Inspector({ chosen }: { chosen: Chosen }) {
     <>
       {warmup > 1 && <p class="vt-equation">{equationOf(chosen, Math.floor(warmup / 2))}</p>}
       <p class="vt-equation">{equationOf(chosen, warmup + 1)}</p>
-      <p class="vt-code">
-        losses = train({peak}, {warmup}, {seed})
-      </p>
+      <Code lines={[`losses = train(${peak}, ${warmup}, ${seed})`]} />
     </>
   );
 }
 
-export default stageView<Traits>({
-  name: "schedule-lab",
-  label: "Schedule lab",
-  traits: TRAITS,
-  draw: (frame) => <Lab frame={frame} />,
-});
+export default stageView<Traits>({ name: "schedule-lab", label: "Schedule lab", traits: TRAITS, draw: Lab });

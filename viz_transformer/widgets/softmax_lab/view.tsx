@@ -1,8 +1,9 @@
 // The softmax lab: drag a score, and see its weight. A key is a lane; the steps run from left to right.
 
 import shared from "../../shared.json" with { type: "json" };
-import { stepsBetween } from "../base/js/scales.js";
-import { elide, formatNumber, visible } from "../base/js/text.js";
+import { Code } from "../base/code.tsx";
+import { stepsBetween } from "../base/scales.ts";
+import { elide, formatNumber, visible } from "../base/text.ts";
 import { Knob } from "../base/knob.tsx";
 import { useRef } from "preact/hooks";
 import { tween } from "../base/motion.ts";
@@ -17,9 +18,8 @@ import { TRAITS, type Traits } from "./traits.ts";
 
 const { score: LIMIT, times: TIMES } = shared.limits;
 const SCORES = stepsBetween(-LIMIT, LIMIT, 0.5);
-const UNIT = 16; // pixels that names are measured at
 
-function draw(frame: Frame<Traits>) {
+function SoftmaxLab(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const { labels, scores, times } = traits;
   const { weights } = softmaxSteps(scores, times);
@@ -86,7 +86,7 @@ function Lanes({ frame }: { frame: Frame<Traits> }) {
     { title: "w(1 − w)", numbers: of(3), top: 0.25, share: 1, kind: "vt-slope", told: three },
   ];
   if (!slopes) steps.pop();
-  const width = (text: string) => (frame.theme.measure?.(text, UNIT, true) ?? 0) / UNIT; // in units
+  const width = (text: string) => frame.measure(text, true);
   const widest = Math.max(...labels.map((label) => width(visible(label))));
   const shares = steps.map((step) => step.share);
   const layout = layOut(labels.length, widest, shares, frame);
@@ -223,11 +223,7 @@ function Inspector({ labels, scores, times, most }: Traits & { most: number }) {
         {three(parts[most] ?? 0)} / ({parts.map((part) => three(part)).join(" + ")}) ={" "}
         {three(parts[most] ?? 0)} / {three(sum)} = <b>{three(weights[most] ?? 0)}</b>
       </p>
-      <p class="vt-code">
-        s = np.array([{scores.map((score) => String(score)).join(", ")}])
-        <br />
-        np.exp({scaled}) / np.exp({scaled}).sum()
-      </p>
+      <Code lines={[`s = np.array([${scores.join(", ")}])`, `np.exp(${scaled}) / np.exp(${scaled}).sum()`]} />
     </>
   );
 }
@@ -236,5 +232,5 @@ export default stageView<Traits>({
   name: "softmax-lab",
   label: "Softmax lab",
   traits: TRAITS,
-  draw,
+  draw: SoftmaxLab,
 });

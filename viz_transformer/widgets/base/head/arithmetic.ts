@@ -2,7 +2,7 @@
 //
 // viz_transformer/trace/steps.py computes the same in numpy; a test compares the two.
 
-import { decodeWeights } from "../js/weights.js";
+import { decodeWeights } from "../weights.ts";
 
 /** The steps in order; a layer without a mask has no "masked", one without W_O ends earlier. */
 const STEPS = ["x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result"];
@@ -167,18 +167,6 @@ export function computeHead(layer: Layer, chosen: Choice): ComputedHead {
   const result = matmul(concat, w_o, b_o); // [1, d_out]
   const heads = matrixOf(layer.heads, layer.d_head, values);
   return { ...worked, matrices: { ...worked.matrices, ...(b_o && { b_o }), w_o, concat, heads, result } };
-}
-
-/** The weights of every query in one head, [query, key], for a small picture. */
-export function weightsOfHead(layer: Layer, chosen: Choice): Matrix {
-  const rows = layer.queries.map((_, query) =>
-    matrixNamed(attendHead(layer, { ...chosen, query }), "weights"),
-  );
-  return matrixOf(
-    rows.length,
-    layer.keys.length,
-    rows.flatMap((row) => Array.from(row.values)),
-  );
 }
 
 /** One head, without the matrix that mixes the heads. */

@@ -1,6 +1,6 @@
 // Where a number comes from: its terms, and the rows and columns that they stand in.
 
-import { formatNumber } from "../js/text.js";
+import { formatNumber } from "../text.ts";
 import { type Choice, type ComputedHead, type Layer, matrixNamed } from "./arithmetic.ts";
 
 /** A place in one of the matrices that computeHead returns. */
@@ -31,6 +31,10 @@ interface Worked {
   /** Whether every term of a long sum is written. */
   whole: boolean;
 }
+
+/** The parts of a formula, from kinds and texts in turn. */
+export const parts = (...told: string[]): Part[] =>
+  told.flatMap((text, at) => (at % 2 ? [[told[at - 1]!, text] as const] : []));
 
 const FEW_TERMS = 9; // of a longer sum only the largest terms are shown
 const LARGEST = 5;
@@ -100,10 +104,7 @@ export function lastScores(layer: Layer): string {
   return layer.steps.includes("masked") ? "masked" : "scaled";
 }
 
-const NOTHING_ALLOWED: Part[] = [
-  ["is", "0.00"],
-  ["op", ", because no key may be attended to"],
-];
+const NOTHING_ALLOWED = parts("is", "0.00", "op", ", because no key may be attended to");
 
 const value = ({ worked }: Worked, name: string, row: number, col: number) =>
   matrixNamed(worked, name).at(row, col);
@@ -119,15 +120,8 @@ const FORMULAS: Record<string, (state: Worked, cell: Cell) => Part[]> = {
   ],
   masked: (state, { row, col }) =>
     value(state, "allowed", 0, col) === 1
-      ? [
-          ["a", inDigits(value(state, "masked", row, col))],
-          ["op", ", because it may attend: it stays"],
-        ]
-      : [
-          ["a", inDigits(value(state, "scaled", 0, col))],
-          ["op", ", but it may not attend: "],
-          ["is", "−∞"],
-        ],
+      ? parts("a", inDigits(value(state, "masked", row, col)), "op", ", because it may attend: it stays")
+      : parts("a", inDigits(value(state, "scaled", 0, col)), "op", ", but it may not attend: ", "is", "−∞"),
   exponentials: (state, { row, col }) =>
     state.worked.top === -Infinity
       ? NOTHING_ALLOWED
@@ -150,13 +144,12 @@ const FORMULAS: Record<string, (state: Worked, cell: Cell) => Part[]> = {
       ...equals(value(state, "weights", row, col)),
     ];
   },
-  concat: (state, { row, col }) => [
-    ["op", `number ${col % state.layer.d_head} of head ${Math.floor(col / state.layer.d_head)}: `],
-    ["is", inDigits(value(state, "concat", row, col))],
-  ],
-  allowed: (state, { row, col }) => [
-    ["op", value(state, "allowed", row, col) ? "1: it may attend" : "0: it may not attend"],
-  ],
+  concat: (state, { row, col }) => {
+    const [head, at] = [Math.floor(col / state.layer.d_head), col % state.layer.d_head];
+    return parts("op", `number ${at} of head ${head}: `, "is", inDigits(value(state, "concat", row, col)));
+  },
+  allowed: (state, { row, col }) =>
+    parts("op", value(state, "allowed", row, col) ? "1: it may attend" : "0: it may not attend"),
 };
 
 /** A number written out on one line, as its parts. */
@@ -178,36 +171,19 @@ function productFormula(state: Worked, { name, row, col }: Cell): Part[] {
   const [left, right] = [matrixNamed(state.worked, a), matrixNamed(state.worked, b)];
   const term = (i: number) => [left.at(row, i), right.at(i, col)] as const;
   const sizes = Array.from({ length: left.cols }, (_, i) => term(i)[0] * term(i)[1]);
-  const parts = sumOf(sizes, state.whole, (i, first) => [
-    ["a", bracketed(term(i)[0], first)],
-    ["op", "·"],
-    ["b", bracketed(term(i)[1])],
-  ]);
+  const sum = sumOf(sizes, state.whole, (i, first) =>
+    parts("a", bracketed(term(i)[0], first), "op", "·", "b", bracketed(term(i)[1])),
+  );
   const added = biasOf(state.layer, bias);
-  const more: Part[] = added
-    ? [
-        ["op", " + "],
-        ["bias", bracketed(value(state, added, 0, col))],
-      ]
-    : [];
-  return [...parts, ...more, ...equals(value(state, name, row, col))];
+  const more = added ? parts("op", " + ", "bias", bracketed(value(state, added, 0, col))) : [];
+  return [...sum, ...more, ...equals(value(state, name, row, col))];
 }
 
-function equals(result: number): Part[] {
-  return [
-    ["op", " = "],
-    ["is", inDigits(result)],
-  ];
-}
+const equals = (result: number) => parts("op", " = ", "is", inDigits(result));
 
 function divisions(layer: Layer, { scale, temperature }: Choice): Part[] {
-  const root: Part[] = scale
-    ? [
-        ["op", " ÷ "],
-        ["b", `√${layer.d_head}`],
-      ]
-    : [];
-  return temperature === 1 ? root : [...root, ["op", " ÷ "], ["b", inDigits(temperature)]];
+  const root = scale ? parts("op", " ÷ ", "b", `√${layer.d_head}`) : [];
+  return temperature === 1 ? root : [...root, ...parts("op", " ÷ ", "b", inDigits(temperature))];
 }
 
 /** The terms of a sum with a plus between them; of a long sum the largest. */
@@ -222,8 +198,8 @@ function sumOf(sizes: number[], whole: boolean, write: (i: number, first: boolea
         .sort((i, j) => i - j)
     : indices;
   const plus: Part = ["op", " + "];
-  const parts = shown.flatMap((i, at) => [...(at ? [plus] : []), ...write(i, at === 0)]);
-  return cut ? [...parts, plus, ["more", `… ${sizes.length - LARGEST} smaller …`]] : parts;
+  const sum = shown.flatMap((i, at) => [...(at ? [plus] : []), ...write(i, at === 0)]);
+  return cut ? [...sum, plus, ["more", `… ${sizes.length - LARGEST} smaller …`]] : sum;
 }
 
 /** A number to two decimals. */

@@ -3,12 +3,13 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Bars } from "../bars.tsx";
+import { Code } from "../code.tsx";
 import { Doors } from "../doors.tsx";
-import type { Theme } from "../js/colour.js";
+import type { Theme } from "../colour.ts";
 import { Range } from "../range.tsx";
 import { Chips } from "../sentence.tsx";
 import { Pieces, Stage } from "../stage.tsx";
-import type { Frame } from "../stage_view.tsx";
+import type { Frame, stageOf } from "../stage_view.tsx";
 import { Timeline } from "../timeline.tsx";
 import { useRoom } from "../use_room.ts";
 import { argmaxFinite, type Choice, computeHead, type Layer, matrixNamed } from "./arithmetic.ts";
@@ -19,19 +20,18 @@ import { heightOf, placesOf } from "./room.ts";
 import { equationOf, headlineOf, meaningOf, sentenceOf, signOf } from "./sentences.ts";
 import { codeLine } from "./step_code.ts";
 
-const UNIT = 16; // pixels that texts are measured at
 const SCORE_ROWS = ["scores", "scaled", "masked"];
 
 interface HeadRoomProps {
-  frame: Pick<Frame<object>, "theme" | "width" | "height" | "unit" | "about" | "redraw">;
+  frame: Pick<Frame<object>, "theme" | "unit" | "redraw" | "measure">;
+  /** `stageOf` the frame. */
+  stage: ReturnType<typeof stageOf>;
   layer: Layer;
   chosen: Choice;
-  textSize: number;
   trail: ComponentChildren;
   /** What edits the sentence. */
   edit: ComponentChildren;
   onChange: (traits: Partial<Choice>) => void;
-  onTextSize: (size: number) => void;
 }
 
 /** A head, its steps in the timeline. */
@@ -65,11 +65,7 @@ export function HeadRoom(props: HeadRoomProps) {
           onStep={(to) => onChange({ step: to })}
         />
       }
-      about={frame.about}
-      width={frame.width}
-      height={frame.height}
-      textSize={props.textSize}
-      setTextSize={props.onTextSize}
+      {...props.stage}
     >
       <Work
         frame={frame}
@@ -125,7 +121,7 @@ function Words({ layer, chosen, edit, onChange }: HeadRoomProps) {
 /** What changes the chosen head: scaling, mask and temperature. */
 function Switches({ layer, chosen, onChange }: HeadRoomProps) {
   return (
-    <span class="vt-switches">
+    <span class="vt-switches vt-beside">
       <button type="button" aria-pressed={chosen.scale} onClick={() => onChange({ scale: !chosen.scale })}>
         ÷ √d_k
       </button>
@@ -158,8 +154,7 @@ interface WorkProps {
 function Work({ frame, snapshot, onPoint, onChoose }: WorkProps) {
   const { layer, worked, chosen, step, cell } = snapshot;
   const { box, room } = useRoom();
-  const { unit } = frame;
-  const measure = (text: string) => (frame.theme.measure?.(text, UNIT, false) ?? 0) / UNIT;
+  const { unit, measure } = frame;
   const least = room ? heightOf(placesOf(snapshot, { ...room, height: 0, unit, measure })) : 0;
   const places = room ? placesOf(snapshot, { ...room, unit, measure }) : [];
   const rows = planOf(layer, step).rows?.filter((name) => SCORE_ROWS.includes(name)) ?? [];
@@ -217,6 +212,7 @@ function Readout({ theme, snapshot, onKey }: ReadoutProps) {
   const isWhole = whole === name;
   const line = codeLine(layer, worked, chosen, cell.name);
   const equation = planOf(layer, snapshot.step).rows ? equationOf(snapshot) : []; // else it is in the picture
+  const number = `${name} # ${sixDigits(matrixNamed(worked, cell.name).at(cell.row, cell.col))}`;
   const parts = formulaOf(layer, worked, chosen, cell, isWhole);
   const toggle = () => setWhole(isWhole ? null : name);
   const weights = Array.from(matrixNamed(worked, "weights").values);
@@ -236,21 +232,18 @@ function Readout({ theme, snapshot, onKey }: ReadoutProps) {
         </p>
       )}
       <div class="vt-readout" aria-live="polite">
-        <p class="vt-meaning">
+        <p class="vt-meaning vt-caption">
           {name} is {meaningOf(layer, chosen, cell)}:
         </p>
         <p class="vt-formula">
           <Formula parts={parts} onMore={toggle} />
           {isWhole && (
-            <button type="button" class="vt-more" onClick={toggle}>
+            <button type="button" class="vt-more vt-caption" onClick={toggle}>
               fewer terms
             </button>
           )}
         </p>
-        <pre class="vt-code">
-          {line ? `${line}\n` : ""}
-          {name} # {sixDigits(matrixNamed(worked, cell.name).at(cell.row, cell.col))}
-        </pre>
+        <Code lines={line ? [line, number] : [number]} />
       </div>
       <Doors />
     </>
@@ -263,7 +256,7 @@ function Formula({ parts, onMore }: { parts: readonly Part[]; onMore?: () => voi
     <>
       {parts.map(([kind, text], at) =>
         kind === "more" ? (
-          <button type="button" class="vt-more" key={`${at}`} onClick={onMore}>
+          <button type="button" class="vt-more vt-caption" key={`${at}`} onClick={onMore}>
             {text}
           </button>
         ) : (

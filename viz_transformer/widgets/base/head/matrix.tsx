@@ -1,10 +1,10 @@
 // One matrix on the stage: numbers in cells where they have room, else a sheet of colours to point at.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { fitCanvas, pointerPosition, strokeBox } from "../js/canvas.js";
-import { packPixel, type Rgb, type Theme, textColourOn } from "../js/colour.js";
-import { moveInTable } from "../js/number_table.js";
-import { elide, formatNumber, visible } from "../js/text.js";
+import { type Cell, moveInTable } from "../cells.ts";
+import { fitCanvas, pointerPosition, strokeBox } from "../canvas.ts";
+import { packPixel, type Rgb, type Theme, textColourOn } from "../colour.ts";
+import { elide, formatNumber, visible } from "../text.ts";
 import { tween } from "../motion.ts";
 import { css, signedRgb, weightRgb } from "../ramps.ts";
 import { type Matrix, matrixOf } from "./arithmetic.ts";
@@ -30,8 +30,8 @@ interface MatrixProps {
   theme: Theme;
   redraw: () => void;
   measure: (text: string) => number;
-  onPoint: (cell: { row: number; col: number } | null) => void;
-  onChoose: (cell: { row: number; col: number }) => void;
+  onPoint: (cell: Cell | null) => void;
+  onChoose: (cell: Cell) => void;
 }
 
 /** A matrix with its caption and the names of its rows and columns. */
@@ -98,7 +98,7 @@ function colourIn({ place, limit, theme }: MatrixProps, value: number): Rgb | nu
 }
 
 /** The cell under an event, or null. */
-function cellOf(event: Event): { row: number; col: number } | null {
+function cellOf(event: Event): Cell | null {
   const cell = (event.target as Element).closest<HTMLElement>("td");
   return cell ? { row: Number(cell.dataset.row), col: Number(cell.dataset.col) } : null;
 }
@@ -110,7 +110,7 @@ function Numbers(props: MatrixProps) {
   const table = useRef<HTMLTableElement>(null);
   const [wanted, setAt] = useState({ row: 0, col: 0 });
   const at = { row: Math.min(wanted.row, rows - 1), col: Math.min(wanted.col, cols - 1) };
-  const focus = (to: { row: number; col: number }) => {
+  const focus = (to: Cell) => {
     setAt(to);
     table.current?.rows[to.row]?.cells[to.col]?.focus();
   };

@@ -1,30 +1,24 @@
 // The words of the stepper: the name of each step, and what it does to the numbers shown.
 
-import { ATTENTION_KINDS } from "../js/kinds.js";
-import { quoted } from "../js/text.js";
+import { ATTENTION_KINDS } from "../kinds.ts";
+import { quoted } from "../text.ts";
 import { percent } from "../percent.ts";
 import { named, type Piece } from "../pieces.ts";
 import { argmaxFinite, type Choice, type ComputedHead, type Layer, matrixNamed } from "./arithmetic.ts";
-import { type Cell, inDigits, type Part } from "./derivation.ts";
+import { type Cell, inDigits, type Part, parts } from "./derivation.ts";
 import { planOf, type Snapshot, symbolOf } from "./plan.ts";
 
-/** Each step's sign on the timeline and its title. */
-const NAMES: Record<string, readonly [sign: string, title: string]> = {
-  x: ["x", "The words as vectors"],
-  q: ["q", "The query: x times W_Q"],
-  k: ["k", "The keys: times W_K"],
-  v: ["v", "The values: times W_V"],
-  scores: ["q·k", "The scores: query times key"],
-  scaled: ["÷√d", "The scores divided by √d_k"],
-  masked: ["mask", "The mask"],
-  weights: ["softmax", "The weights: softmax of the scores"],
-  output: ["Σ w·v", "The output: values added up by weight"],
-  concat: ["concat", "All heads side by side"],
-  result: ["W_O", "The result: times W_O"],
+/** The signs of the steps on the timeline that are not their names. */
+const SIGNS: Record<string, string> = {
+  scores: "q·k",
+  scaled: "÷√d",
+  masked: "mask",
+  weights: "softmax",
+  output: "Σ w·v",
+  result: "W_O",
 };
 
-export const signOf = (step: string) => NAMES[step]?.[0] ?? step;
-export const titleOf = (step: string) => NAMES[step]?.[1] ?? step;
+export const signOf = (step: string) => SIGNS[step] ?? step;
 
 /** The layer in words. */
 export function layerName({ kind, layer, heads, text }: Layer, head: number): string {
@@ -160,43 +154,29 @@ export function meaningOf(layer: Layer, chosen: Choice, { name, row, col }: Cell
 /** A step as an equation, its parts in the colours that mark them in the pictures; empty where it has none. */
 export function equationOf({ layer, chosen, worked, step }: Snapshot): Part[] {
   const plan = planOf(layer, step);
-  const is: Part[] = [
-    ["is", step],
-    ["op", " = "],
-  ];
+  const is = parts("is", step, "op", " = ");
   if (!plan.rows) {
-    const bias: Part[] = plan.bias
-      ? [
-          ["op", " + "],
-          ["b", symbolOf(layer, plan.bias)],
-        ]
-      : [];
-    return [...is, ["a", symbolOf(layer, plan.a)], ["op", " · "], ["b", symbolOf(layer, plan.b)], ...bias];
+    const bias = plan.bias ? parts("op", " + ", "b", symbolOf(layer, plan.bias)) : [];
+    return [
+      ...is,
+      ...parts("a", symbolOf(layer, plan.a), "op", " · ", "b", symbolOf(layer, plan.b)),
+      ...bias,
+    ];
   }
+  const { mask, scale, temperature } = chosen;
   if (step === "scaled") {
-    const root: Part[] = chosen.scale
-      ? [
-          ["op", " ÷ "],
-          ["b", `√${layer.d_head}`],
-        ]
-      : [];
-    const by = chosen.temperature.toFixed(1);
-    const warm: Part[] =
-      chosen.temperature === 1
-        ? []
-        : [
-            ["op", " ÷ "],
-            ["b", `temperature ${by}`],
-          ];
+    const root = scale ? parts("op", " ÷ ", "b", `√${layer.d_head}`) : [];
+    const warm = temperature === 1 ? [] : parts("op", " ÷ ", "b", `temperature ${temperature.toFixed(1)}`);
     return [...is, ["a", "scores"], ...root, ...warm];
   }
   if (step === "masked")
-    return [...is, ["a", "scaled"], ["op", chosen.mask ? ", and −∞ where the mask is 0" : ", unchanged"]];
+    return [...is, ...parts("a", "scaled", "op", mask ? ", and −∞ where the mask is 0" : ", unchanged")];
   if (step === "weights") {
     const sum = worked.sum ? ` ${worked.sum.toFixed(2)}` : "";
-    return [...is, ["a", "e to the score"], ["op", " ÷ "], ["b", "their sum"], ["op", sum]];
+    return [...is, ...parts("a", "e to the score", "op", " ÷ ", "b", "their sum", "op", sum)];
   }
-  return step === "concat" ? [...is, ["a", "outputs of all heads"], ["op", ", one after another"]] : [];
+  if (step !== "concat") return [];
+  return [...is, ...parts("a", "outputs of all heads", "op", ", one after another")];
 }
 
 /** What is seen at a step, in one line. */

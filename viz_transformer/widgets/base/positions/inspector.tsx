@@ -1,7 +1,8 @@
 // The two numbers of a hand in the inspector: as bars, as an equation, and the line of Python that gives the same.
 
 import { Bars } from "../bars.tsx";
-import type { Theme } from "../js/colour.js";
+import { Code } from "../code.tsx";
+import type { Theme } from "../colour.ts";
 import { angularFrequency, handOf, reachOf } from "./hands.ts";
 import { angleOf, type Told, two } from "./sentences.ts";
 
@@ -39,9 +40,7 @@ export function HandInspector({ told, theme, code }: InspectorProps) {
           {angularFrequency(pair, table.cols).toPrecision(3)}) = sin({angle}) = <b>{two(first)}</b>
         </p>
       )}
-      <p class="vt-code">
-        {code}[{position}, {2 * pair}:{2 * pair + 2}]
-      </p>
+      <Code lines={[`${code}[${position}, ${2 * pair}:${2 * pair + 2}]`]} />
     </>
   );
 }

@@ -20,9 +20,6 @@ const FOOT = 3.1; // the axis below the table, its knob and numbers, in units
 const HEAD = 1.7; // names above a picture
 const EDGE = 24; // pixels at the right, for the knob of the pair
 
-/** The stage's unit in a view of some pixels. */
-export const unitOf = (width: number, textSize: number) => Math.min(26, Math.max(16, width / 80)) * textSize;
-
 /** Lay out the picture; `isWhole` leaves nothing above the table, and `gutter` pixels beside it. */
 export function layOut(
   { width, height }: { width: number; height: number },
@@ -73,4 +70,28 @@ export function ticksOf(count: number, room: number, least: number): number[] {
   let step = 1;
   while ((step / count) * room < least && step < count) step *= 2;
   return Array.from({ length: Math.ceil(count / step) }, (_, at) => at * step);
+}
+
+/** The positions whose waves are drawn: all of them, or as many around the chosen one as can be told apart. */
+export interface Lens {
+  from: number;
+  count: number;
+  isWhole: boolean;
+  x: (position: number) => number;
+  positionAt: (x: number) => number;
+}
+
+const [TURN, STEP] = [40, 6]; // least pixels of a wave's turn, and of a position without one
+
+/** The page of positions that the chosen one is on; `turn` is how many a turn of the wave takes, if it is one. */
+export function lensOf(layout: Layout, rows: number, position: number, turn: number | null): Lens {
+  const room = layout.right - layout.left;
+  const most = Math.round(turn === null ? room / STEP : (room / TURN) * turn);
+  const count = Math.min(rows, Math.max(2, most));
+  const from = Math.min(rows - count, Math.floor(position / count) * count);
+  return {
+    ...{ from, count, isWhole: count === rows },
+    x: (at) => xOf(layout, count, Math.min(count - 1, Math.max(0, at - from))),
+    positionAt: (x) => from + positionAt(layout, count, x),
+  };
 }
