@@ -1,21 +1,21 @@
 // The sentence and its translation, one below the other: an arc over the words that are read shows where the
 // encoder looks, lines between the two rows show where the decoder looks while it writes.
 
-import { drawText, fitCanvas } from "../base/js/canvas.js";
-import { colourOf, textColourOn, weightColour } from "../base/js/colour.js";
-import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
-import { ownNumbers } from "../base/js/head_grid.js";
+import { drawText, fitCanvas } from "../base/canvas.ts";
+import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
+import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
+import { ownNumbers } from "../base/head_grid.ts";
 import { percent } from "../base/percent.ts";
 import { pulse } from "../base/motion.ts";
-import { elide, visible } from "../base/js/text.js";
+import { elide, visible } from "../base/text.ts";
 import { onRoomKey, pinOfKind } from "./choose.ts";
 import { type Curve, curveAt, pointOf } from "./columns.ts";
-import type { DisplayedHead } from "./displayed_head.js";
-import { addCanvas, type Mount, type Picture } from "./mount.ts";
+import type { DisplayedHead } from "./displayed_head.ts";
+import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
 import { wordsRead } from "./readout.ts";
 import type { Room } from "./room.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 import { drawDots, strokeCurve } from "./strokes.ts";
 
 const LABEL = "The sentence and its translation: the arrow keys go from word to word";
@@ -71,7 +71,7 @@ class SentencePicture implements Picture {
 
   constructor(room: Room, node: HTMLElement) {
     this.#room = room;
-    this.#canvas = addCanvas(room, node, LABEL);
+    this.#canvas = addRoomCanvas(room, node, LABEL);
     this.close = this.#canvas.close;
     const { canvas, view } = this.#canvas;
     this.marks = { on: canvas, of: (shown, query, key) => this.#markOf(shown, query, key) };
@@ -123,7 +123,7 @@ class SentencePicture implements Picture {
     const room = this.#room;
     const { theme } = room;
     const moving = { ...snapshot, pictureOf: (kind: string) => room.moving(snapshot.pictureOf(kind)) };
-    const layout = layOut(moving, box.width / theme.scale, box.height / theme.scale, theme.measure!);
+    const layout = layOut(moving, box.width / theme.scale, box.height / theme.scale, theme.measure);
     this.#layout = layout;
     this.#names = ["encoder", "cross"].map((kind) => snapshot.pictureOf(kind).name);
     const focus = layout.lines
@@ -265,7 +265,7 @@ function drawWord(
     [context.strokeStyle, context.lineWidth] = [roles.ink, 2.2];
     context.stroke();
   }
-  const measure = (text: string) => theme.measure!(text, layout.font, isChosen);
+  const measure = (text: string) => theme.measure(text, layout.font, isChosen);
   drawText(
     context,
     elide(word.text, word.width - Math.min(MARGIN, word.width / 8), measure),
@@ -296,7 +296,7 @@ function drawShare(
   const [x, y] = pointOf(line.curve, 0.5);
   const rgb = weightColour(weight, null, theme);
   const text = percent(weight);
-  const width = theme.measure!(text, 14, true) + 16;
+  const width = theme.measure(text, 14, true) + 16;
   const isBeside = kind === "cross"; // of the line, which its name must not cross
   const beside = isBeside ? x + thickness(line.value) / 2 + 6 : x - width / 2;
   const left = Math.max(2, Math.min(beside, most - width - 2));
@@ -311,7 +311,7 @@ function drawShare(
     colour: textColourOn(rgb),
     align: "center",
   });
-  const long = theme.measure!(name, 12, false);
+  const long = theme.measure(name, 12, false);
   const [centred, below] = [left + width / 2 - long / 2, y + 30];
   const [start, , , , , , end] = line.curve;
   const isInside = // the arc, which it must not cross
