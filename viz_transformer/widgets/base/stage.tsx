@@ -6,6 +6,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { nextTextSize } from "./text_size.ts";
 import type { Piece } from "./pieces.ts";
+import { isPresented, togglePresented } from "./present.ts";
 
 // Pixels of a view that has its inspector as a sheet from below.
 const [NARROW, NARROW_WITH_TIMELINE] = [900, 1100];
@@ -56,7 +57,14 @@ export function Stage(props: StageProps) {
     >
       <header class="vt-header vt-beside">
         <div class="vt-chips vt-beside">{props.header}</div>
-        <Menu {...props} present={() => present(zones.current)} />
+        <Menu
+          {...props}
+          isPresented={isPresented(zones.current)}
+          present={() => {
+            togglePresented(zones.current!);
+            zones.current?.querySelector<HTMLElement>(".vt-track")?.focus(); // for a presenter's keys
+          }}
+        />
       </header>
       {props.heads && <nav class="vt-heads">{props.heads}</nav>}
       <div class="vt-stage">
@@ -99,32 +107,42 @@ function fitLine(node: HTMLElement): void {
   Object.assign(node.style, { fontSize: "", lineHeight: "", whiteSpace: "" }, isFitted ? fitted : {});
 }
 
+interface MenuProps {
+  about: string;
+  /** What the button for the help is called. */
+  named?: string;
+  options?: ComponentChildren;
+  textSize?: number;
+  /** Absent where another view sets it. */
+  setTextSize?: (size: number) => void;
+  isPresented: boolean;
+  present: () => void;
+}
+
 /** Help, text size, presenting and options, at the header's right end. */
-function Menu({ about, options, textSize, setTextSize, present }: StageProps & { present: () => void }) {
+export function Menu(props: MenuProps) {
+  const { about, named = "What am I looking at?", options, textSize = 1, setTextSize, present } = props;
   const help = useRef<HTMLDivElement>(null);
   const more = useRef<HTMLDivElement>(null);
   const larger = nextTextSize(textSize, 1);
   const next = larger > textSize ? larger : 1; // from the largest back to the usual
   return (
     <div class="vt-menu vt-beside">
-      <button
-        type="button"
-        aria-label="What am I looking at?"
-        title="What am I looking at?"
-        onClick={() => help.current?.togglePopover()}
-      >
+      <button type="button" aria-label={named} title={named} onClick={() => help.current?.togglePopover()}>
         ?
       </button>
-      <button
-        type="button"
-        aria-label={`Text size ${textSize}; next ${next}`}
-        title="Larger text"
-        onClick={() => setTextSize(next)}
-      >
-        A
-      </button>
+      {setTextSize && (
+        <button
+          type="button"
+          aria-label={`Text size ${textSize}; next ${next}`}
+          title="Larger text"
+          onClick={() => setTextSize(next)}
+        >
+          A
+        </button>
+      )}
       <button type="button" class="vt-present" onClick={present}>
-        Present
+        {props.isPresented ? "Stop presenting" : "Present"}
       </button>
       {options && (
         <button
@@ -146,13 +164,6 @@ function Menu({ about, options, textSize, setTextSize, present }: StageProps & {
       )}
     </div>
   );
-}
-
-/** Show the view on the whole screen, or in the page again. */
-function present(zones: HTMLElement | null): void {
-  if (document.fullscreenElement) return void document.exitFullscreen();
-  zones?.requestFullscreen?.().catch(() => {}); // a host may forbid it
-  zones?.querySelector<HTMLElement>(".vt-track")?.focus(); // a presenter's keys go from step to step
 }
 
 /** A sentence whose words have the colours of their roles. */
