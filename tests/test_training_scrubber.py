@@ -37,8 +37,12 @@ def two() -> TrainingScrubber:
     return watch_training(make_training(), make_training("large", steps=steps, **LARGE))
 
 
-def test_it_opens_at_the_beginning_on_the_head_that_sharpens_most(view: TrainingScrubber) -> None:
-    assert (view.moment, view.sentence, view.kind) == (0, 0, "cross")
+def test_it_opens_where_the_text_is_right_on_the_head_that_sharpens_most(view: TrainingScrubber) -> None:
+    texts = [moment.translations[0] for moment in view.trace.moments]
+    assert (view.moment, view.sentence, view.kind) == (texts.index(view.trace.references[0]), 0, "cross")
+    never = replace(view.trace, references=("a", "b", "c"))
+    assert watch_training(never).moment == len(texts) - 1
+    assert watch_training(never, moment=0).moment == 0
     assert (view.other, view.other_layer, view.other_head) == (None, None, None)
     for kind, sentence in itertools.product(("encoder", "decoder", "cross"), range(3)):
         each = [head_entropy_share(one.traces[sentence], kind) for one in view.trace.moments]

@@ -44,7 +44,7 @@ def entries() -> dict[str, Path]:
     found = {path.parent.name: path for path in (*widgets.glob("*/view.js"), *widgets.glob("*/view.tsx"))}
     found |= {path.stem: PACKAGE / "export" / path for path in (Path("page.js"), Path("site.ts"))}
     found["engine"] = PACKAGE / "engine" / "engine.ts"
-    found["load_script"] = widgets / "base" / "js" / "load_script.js"
+    found["load_script"] = widgets / "base" / "load_script.ts"
     styles = {f"{path.parent.name}.style": path for path in widgets.glob("*/style.css")}
     return found | styles | {"stage.style": widgets / "base" / "stage.css"}
 

@@ -3,16 +3,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { LABELS, labelColour } from "../../viz_transformer/widgets/base/js/colour.js";
+import { LABELS, labelColour } from "../../viz_transformer/widgets/base/colour.ts";
 import { headInWords } from "../../viz_transformer/widgets/explorer/sentences.ts";
-import { shownInWords } from "../../viz_transformer/widgets/explorer/selection.js";
-import * as wall from "../../viz_transformer/widgets/explorer/wall_heads.js";
+import { shownInWords } from "../../viz_transformer/widgets/explorer/selection.ts";
+import * as wall from "../../viz_transformer/widgets/explorer/wall_heads.ts";
 import {
   cellBox,
   moveOnWall,
   wallHeadAt,
   wallLayout,
-} from "../../viz_transformer/widgets/explorer/wall_layout.js";
+} from "../../viz_transformer/widgets/explorer/wall_layout.ts";
 import { assertTable, withoutMarks } from "./helpers.mjs";
 
 const EVERYTHING = { order: "layer", labels: [], layers: [], least: null };

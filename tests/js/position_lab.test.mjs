@@ -99,6 +99,21 @@ test("a place on the axis is a whole position, and so is every tick", () => {
   }
 });
 
+test("waves are drawn of as many positions as can be told apart, a page of them", () => {
+  const wide = layout.layOut({ width: 900, height: 470 }, 16);
+  const lens = (rows, position, turn) => layout.lensOf(wide, rows, position, turn);
+  assert.ok(lens(64, 7, 14.9).isWhole && lens(1000, 7, 5000).isWhole);
+  const [first, last] = [lens(1000, 7, 14.9), lens(1000, 999, 14.9)];
+  assert.deepEqual([first.from, last.from + last.count, first.isWhole], [0, 1000, false]);
+  const turns = first.count / 14.9;
+  assertNear((wide.right - wide.left) / turns, 40, 0.2); // pixels of a turn
+  for (const page of [first, last])
+    for (const position of [page.from, page.from + 5, page.from + page.count - 1])
+      assert.equal(page.positionAt(page.x(position)), position);
+  assert.equal(lens(1000, first.count, 14.9).from, first.count); // a page does not move while one drags within it
+  assert.ok(lens(1000, 0, null).count < 120); // numbers of no wave
+});
+
 test("a score of sums has four parts, and the claim is judged by what changed", () => {
   const { parts } = sentenceScores("sinusoidal", table, head, 4);
   const names = ["word · word", "word · position", "position · word", "position · position"];

@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { canvasCache } from "../../viz_transformer/widgets/training_scrubber/canvas_cache.js";
-import * as curve from "../../viz_transformer/widgets/training_scrubber/loss_curve.js";
-import * as runs from "../../viz_transformer/widgets/training_scrubber/runs.js";
-import { momentDuration } from "../../viz_transformer/widgets/training_scrubber/timeline.js";
-import { fitHeads } from "../../viz_transformer/widgets/training_scrubber/view.js";
+import * as runs from "../../viz_transformer/widgets/training_scrubber/runs.ts";
+import {
+  headlineOf,
+  lineOf,
+  momentInWords,
+} from "../../viz_transformer/widgets/training_scrubber/sentences.ts";
+import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import { assertNear, assertTable, halves, withoutMarks } from "./helpers.mjs";
 
 /** The same bytes from an odd place on, as those of a message may stand. */
@@ -19,14 +21,21 @@ function shifted({ buffer }) {
 const bytesOf = (Type, ...values) => shifted(Type.from(values));
 
 const SENT = {
-  ...{ kind: "cross", queries: ["el", "gato"], keys: ["the", "cat"], shape: [1, 2, 2, 2] },
+  ...{ kind: "cross", queries: ["el", "gato"], keys: ["the", "cat"] },
+  shape: /** @type {[number, number, number, number]} */ ([1, 2, 2, 2]),
   masked: bytesOf(Uint8Array, 0, 0, 0, 0),
   entropies: bytesOf(Float32Array, 1, 0.75, 0.5, NaN), // [moment, layer, head]
   // Two moments of two heads.
   weights: shifted(halves([0.5, 0.5, 0.5, 0.5, 0.25, 0.5, 1, 0], [1, 0, 0, 1, 0, 1, 0.25, 0.25])),
 };
 const RUN = runs.readRun({
-  ...{ name: "seed 0", sources: ["a b", "c"], references: ["x y", "z"], moments: [0, 10, 40] },
+  ...{
+    name: "seed 0",
+    task: "translate",
+    sources: ["a b", "c"],
+    references: ["x y", "z"],
+    moments: [0, 10, 40],
+  },
   translations: ["", "x x", "x y"].map((text) => [text, "z"]),
   momentLosses: bytesOf(Float32Array, 3, 2.5, 1, 0.5, 0.125, 0.0625),
   steps: bytesOf(Float64Array, 1, 10, 20, 40),
@@ -34,104 +43,110 @@ const RUN = runs.readRun({
 });
 const BARE = { ...RUN, losses: new Float32Array(), steps: new Float64Array() };
 
-test("a head at a moment is that head's weights, and the overview has them all", () => {
+test("a head at a moment is that head's weights", () => {
   assert.deepEqual(Array.from(RUN.losses), [4, 2, 0.5, 0.125]);
-  const entry = runs.readKind(SENT);
+  const entry = runs.readHeads(SENT);
   assert.deepEqual([entry.layers, entry.heads, entry.rows, entry.cols, entry.masked], [1, 2, 2, 2, null]);
   assert.deepEqual(Array.from(runs.headAtMoment(entry, 0, 0, 1)), [0.25, 0.5, 1, 0]);
   assert.deepEqual(Array.from(runs.headAtMoment(entry, 1, 0, 0)), [1, 0, 0, 1]);
-  const { values, rows, cols } = runs.overviewAtMoment(entry, 1);
-  assert.deepEqual([Array.from(values), rows, cols], [[255, 0, 0, 255, 0, 255, 64, 64], 2, 2]);
-  const closed = runs.readKind({ ...SENT, masked: bytesOf(Uint8Array, 0, 1, 0, 0) });
+  const closed = runs.readHeads({ ...SENT, masked: bytesOf(Uint8Array, 0, 1, 0, 0) });
   assert.deepEqual(Array.from(closed.masked), [0, 1, 0, 0]);
 });
 
-test("a moment is told by its step and its losses, and says which record it has", () => {
-  assertTable(runs.describeMoment, [
-    [RUN, 1, 0, "Step 10 of 40 · training loss 2.00 · this sentence’s 1.00 nats per token"],
-    [RUN, 0, 1, "Step 0 of 40 · training loss 4.00 (at step 1) · this sentence’s 2.50 nats per token"],
-    [BARE, 2, 1, "Step 40 of 40 · this sentence’s 0.06 nats per token"],
+test("the weight that grows most is followed, of words if one of theirs grows, and of no masked cell", () => {
+  const entry = runs.readHeads(SENT);
+  const cell = (of, head) => Object.values(runs.restingCell({ ...entry, ...of }, 0, head));
+  assert.deepEqual(cell({}, 0), [0, 0]); // 0.5 to 1, as "gato" to "cat" does later
+  assert.deepEqual(cell({}, 1), [0, 1]); // 0.5 to 1
+  assert.deepEqual(cell({ masked: Uint8Array.of(1, 0, 0, 0) }, 0), [1, 1]);
+  assert.deepEqual(cell({ keys: ["<sos>", "cat"] }, 0), [1, 1]);
+  assert.deepEqual(cell({ keys: ["<sos>", "<eos>"] }, 1), [0, 1]);
+});
+
+test("losses are told with the record that they are of", () => {
+  assertTable(runs.lossesInWords, [
+    [RUN, 1, 0, "training loss 2.00, this sentence’s 1.00 nats per token"],
+    [RUN, 0, 1, "training loss 4.00 (at step 1), this sentence’s 2.50 nats per token"],
+    [BARE, 2, 1, "this sentence’s 0.06 nats per token"],
   ]);
   const losses = [0, 0.25, 0.004, 12.345, NaN].map(runs.formatLoss);
   assert.equal(losses.join(), "0.00,0.25,0.004,12.35,not a number");
   // The other run is shown at the moment of the nearest step, of two alike the earlier.
   const nearest = [24, 26, 25, 900].map((step) => runs.nearestIndex([0, 10, 40], step));
   assert.deepEqual(nearest, [1, 2, 1, 2]);
+  const told = runs.curvesInWords([RUN, BARE], [1, 0]);
+  assert.match(
+    told,
+    /from 4\.00 to 0\.13 nats per token; 2\.00 at step 10\. seed 0: no loss was recorded\.$/,
+  );
 });
 
 test("words that have no partner are marked on both sides, and the verdict says how many", () => {
-  const { translation, reference, verdict } = runs.compareWords("el gato  el", "el gato negro duerme");
+  const { written, reference, verdict, short } = runs.compareWords("el gato  el", "el gato negro duerme");
   const marks = (words) => words.map(({ differs }) => Number(differs)).join("");
-  assert.deepEqual([marks(translation), marks(reference)], ["001", "0011"]);
-  assert.equal(verdict, "✗ not yet: 2 words differ");
+  assert.deepEqual([marks(written), marks(reference)], ["001", "0011"]);
+  assert.deepEqual([verdict, short], ["✗ not yet: 2 words differ", "✗ 2 words differ"]);
   assert.equal(runs.compareWords("a b", "a").verdict, "✗ not yet: 1 word differs");
   assert.equal(runs.compareWords(" a b\n", "a b").verdict, "✓ right");
+  assert.equal(runs.compareWords("a", "b", "continue").verdict, "≠ another text: 1 word differs");
   const nothing = runs.compareWords("", "a");
-  assert.deepEqual([nothing.translation, nothing.right], [[], false]);
+  assert.deepEqual([nothing.written, nothing.right], [[], false]);
 });
 
-test("entropy is told beside how it began", () => {
-  const entry = runs.readKind(SENT);
+test("entropy is told beside how it began, and a row's as a sum", () => {
+  const entry = runs.readHeads(SENT);
   assertTable(
-    (moment, head) => runs.describeEntropy(entry, [0, 30], moment, 0, head),
+    (moment, head) => runs.entropyInWords(entry, [0, 30], moment, 0, head),
     [
       [1, 0, "Entropy 1.00 of its maximum at step 0, 0.50 now."],
       [0, 1, /^Entropy 0\.75 of its maximum: 1 is spread evenly/],
       [1, 1, /no entropy/],
     ],
   );
-  const strongest = withoutMarks(runs.describeStrongest(entry, runs.headAtMoment(entry, 0, 0, 1)));
-  assert.equal(strongest, "Strongest weight: “gato” to “the”, 1.00.");
+  assert.equal(runs.rowEntropy([0.5, 0.25, 0.25, 0]), "−Σ w log₂ w = 1.50 bits, of at most log₂ 4 = 2.00");
+});
+
+test("the headline tells the weight that is followed, or which of two runs is right", () => {
+  const entry = runs.readHeads(SENT);
+  const run = { ...RUN, moments: [0, 10] };
+  const side = {
+    ...{ index: 0, run, moment: 1, sentence: 0, kinds: null, entry, pointed: null },
+    ...{
+      chosen: { kind: "cross", layer: 0, head: 0 },
+      weights: new Float32Array(),
+      followed: { query: 1, key: 1 },
+    },
+  };
+  const told = (words) => withoutMarks(plainText(words));
+  assert.equal(told(headlineOf([side])), "Step 10: gato gives cat 100% in head 0·0");
+  assert.equal(
+    told(headlineOf([{ ...side, pointed: { query: 1, key: 0 } }])),
+    "Step 10: gato gives the 0% in head 0·0",
+  );
+  assert.equal(told(lineOf([side])), "It is 50% at step 0 and 100% at step 10.");
+  assert.equal(momentInWords(side), "step 10, not yet right");
+  const two = [side, { ...side, run: { ...run, name: "large", translations: [[""], ["x y"]] } }];
+  assert.equal(told(headlineOf(two)), "Step 10: seed 0 ✗ not yet; large ✓ right");
+  assert.equal(told(lineOf(two)), "right translation: x y");
 });
 
 test("an axis is logarithmic where the loss spans much, and steps where moments crowd", () => {
-  assert.deepEqual(curve.evenTicks(0, 0.3, 5), [0, 0.1, 0.2, 0.3]);
-  assert.deepEqual(curve.logTicks(0.04, 3.2, 45), [0.1, 0.3, 1, 3]);
-  const axes = curve.curveAxes([RUN], 600, 150);
-  assert.deepEqual([axes.logY, axes.logX], [true, false]);
-  assertNear(axes.y(Math.sqrt(0.5)), (axes.top + axes.bottom) / 2, 1e-4);
-  const flat = curve.curveAxes([{ ...RUN, losses: Float32Array.of(2, 1, 0.5, NaN) }], 600, 150);
-  assert.deepEqual([flat.logY, flat.y(0)], [false, flat.bottom]);
-  assert.equal(curve.isCrowded([0, 10, 20, 30, 40]), false);
-  assert.equal(curve.isCrowded([0, 1, 3, 9, 40]), true);
-  assert.ok(curve.curveAxes([BARE], 600, 150).yTicks.every(Number.isFinite));
+  assert.deepEqual(runs.lossRange([RUN, BARE]), { low: 0.125, high: 4, isLog: true });
+  const flat = runs.lossRange([{ losses: Float32Array.of(2, 1, 0.5, NaN, Infinity) }]);
+  assert.deepEqual(flat, { low: 0, high: 2, isLog: false });
+  assert.deepEqual(runs.lossRange([BARE]), { low: 0, high: 1, isLog: false });
+  assert.deepEqual(runs.logTicks(0.04, 3.2), [0.1, 0.3, 1, 3]);
+  assert.deepEqual(runs.logTicks(0.4, 3.2), [0.5, 1, 2]);
+  assert.equal(runs.logTicks(0.001, 3.2), undefined);
+  const crowded = { moments: [0, 1, 3, 9, 40], steps: RUN.steps };
+  const [even, log] = [runs.stepAxis([RUN]), runs.stepAxis([crowded])];
+  assert.deepEqual([even.isLog, even.at(10), log.isLog, log.at(0), log.at(40)], [false, 0.25, true, 0, 1]);
+  for (const axis of [even, log]) assertNear(axis.stepAt(axis.at(7)), 7, 1e-9);
 });
 
-test("a click on the curve goes to the nearest moment", () => {
-  const axes = curve.curveAxes([RUN], 600, 150);
-  const moments = [axes.x(9), 0, 599].map((x) => curve.momentAt(axes, RUN.moments, x));
-  assert.deepEqual(moments, [1, 0, 2]);
-  const told = curve.describeCurves([RUN], [1]);
-  assert.match(told, /from 4\.00 to 0\.13 nats per token; 2\.00 at step 10\.$/);
-});
-
-test("pictures are kept, and the oldest forgotten when there are too many", () => {
-  const sheets = canvasCache(300);
-  let made = 0;
-  const make = () => {
-    made++;
-    return { width: 10, height: 10 };
-  };
-  const madeAfter = (...names) => {
-    for (const name of names) sheets.get(name, make);
-    return made;
-  };
-  assert.deepEqual([madeAfter("a", "b", "c", "a"), sheets.count], [3, 3]);
-  assert.deepEqual([madeAfter("d", "a"), sheets.count, madeAfter("b")], [4, 3, 5]); // "b" was used longest ago
-  sheets.clear();
-  const large = canvasCache(10); // the one on the screen is kept, whatever its size
-  large.get("a", make);
-  assert.deepEqual([sheets.count, large.count], [0, 1]);
-});
-
-test("another kind keeps each side's head as far as it has one", () => {
-  const chosen = { layer: 5, head: 3, other_layer: 1, other_head: 7 };
-  const entries = [2, 6].map((layers) => ({ layers, heads: 4 }));
-  const fitted = (sides) => fitHeads(entries.slice(0, sides), (name) => chosen[name]);
-  assert.deepEqual(fitted(2), { layer: 1, head: 3, other_layer: 1, other_head: 3 });
-  assert.deepEqual(fitted(1), { layer: 1, head: 3 });
-});
-
-test("a training is played in some seconds, however many moments it has", () => {
-  assert.deepEqual([3, 28, 500].map(momentDuration), [700, 250, 120]);
+test("a film has the first moment and the last, and between them those that are apart", () => {
+  assert.deepEqual(runs.filmMoments([0, 30, 60, 90, 100], 50), [0, 4]);
+  assert.deepEqual(runs.filmMoments([0, 30, 60, 90, 200], 50), [0, 2, 4]);
+  assert.deepEqual(runs.filmMoments([0], 50), [0]);
+  assert.deepEqual(runs.filmMoments([0, 20], 50), [0]);
 });

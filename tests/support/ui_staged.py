@@ -9,6 +9,7 @@ from typing import Any
 import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
+from tests.support.hand_made_trainings import make_training
 from tests.support.ui_views import EVERY_VIEW, SENTENCE, TOUR, answered, falling
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
@@ -67,6 +68,8 @@ STAGED: dict[str, Callable[[], View]] = {
     "block lab": lambda: vt.block_lab(load_translator(), SENTENCE, changed=2),
     "embedding map": vt.embedding_map,
     "model summary lab": vt.model_summary_lab,
+    "training scrubber": lambda: vt.watch_training(vt.load_training("en-es")),
+    "training scrubber of two": lambda: vt.watch_training(make_training(), make_training("b", seed=9)),
     "trace switch": lambda: vt.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
 }

@@ -66,6 +66,20 @@ def bars(root: Locator, column: str) -> list[str]:
     return root.get_by_role("group", name=column, exact=True).locator(".vt-number").all_text_contents()
 
 
+def test_of_a_thousand_positions_the_waves_of_a_page_are_drawn(kept_page: Page, tmp_path: Path) -> None:
+    table = sinusoidal_encoding(1000, 64).numpy()
+    root = show(kept_page, position_clock(table, 3, position=7), tmp_path, "position-clock")
+    position, surface = handle(root, "position").first, root.locator(".vt-surface")
+    box = surface.bounding_box()
+    assert box is not None
+    surface.click(position={"x": box["width"] - 2, "y": 20})
+    last = int(value(position))
+    assert 100 < last < 400
+    expect(root.get_by_text(f"0 to {last} of 1000")).to_be_visible()
+    surface.click(position={"x": box["width"] - 2, "y": box["height"] - 2})  # the table has them all
+    assert value(position) == 999
+
+
 def test_softmax_scores_are_dragged_and_moved_by_keys(opened: Opened) -> None:
     root = opened("softmax-lab")
     cat, the = handle(root, "score of cat"), handle(root, "score of the")

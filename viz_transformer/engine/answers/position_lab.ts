@@ -1,5 +1,5 @@
 // The position lab's answers: how far each word's vector moves when the words are read in another
-// order, and the translation. labs/position_lab.py gives the same.
+// order, and the translation. widgets/position_lab/live.py gives the same.
 
 import { movedShare, rowOf } from "../matrix.ts";
 import type { Translator } from "../translator.ts";

@@ -1,7 +1,7 @@
 // Where the axes of a chart stand, and which of their values are named. No DOM.
 
-import { makeScale, powerTicks, roundTicks, type Scale, tickText } from "./js/scales.js";
-import { elide, visible } from "./js/text.js";
+import { makeScale, powerTicks, roundTicks, type Scale, tickText } from "./scales.ts";
+import { elide, visible } from "./text.ts";
 
 /** One axis: numbers from one value to another, or names side by side. */
 export interface Axis {
@@ -51,6 +51,7 @@ const LONGEST = 7; // of a name that is turned, in heights of its text
  * @param size the height of its text in pixels
  * @param measure the width of a text of that size
  * @param least pixels that the vertical axis leaves at the left, so that charts stand below one another
+ * @param above pixels that the plot leaves above itself
  */
 export function layOut(
   axes: { x: Axis; y: Axis },
@@ -58,10 +59,11 @@ export function layOut(
   size: number,
   measure: (text: string) => number,
   least = 0,
+  above = 0,
 ): Plot {
   const { x, y } = axes;
   const names = x.names?.map(visible) ?? [];
-  const upright = ticksOf(y, (room.height - 3 * size) / (2.4 * size)).map((value) => named(y, value));
+  const upright = ticksOf(y, (room.height - above - 3 * size) / (2.4 * size)).map((value) => named(y, value));
   const left = Math.max(least, MARGIN, ...upright.map(([text]) => measure(text) + GAP));
   const right = room.width - MARGIN;
   const widest = Math.max(0, ...names.map(measure));
@@ -70,7 +72,7 @@ export function layOut(
   const bottom = room.height - below - GAP;
   const scales = {
     x: makeScale(domainOf(x), [left, right], { log: Boolean(x.log) }),
-    y: makeScale(domainOf(y), [bottom, MARGIN], { log: Boolean(y.log) }),
+    y: makeScale(domainOf(y), [bottom, MARGIN + above], { log: Boolean(y.log) }),
   };
   const across = ticksOf(x, names.length || (right - left) / (4 * size)).map((value) => named(x, value));
   const band = isTurned ? LONGEST * size : names.length ? (right - left) / names.length - GAP : 8 * size;
@@ -82,7 +84,7 @@ export function layOut(
     ...scales,
     xTicks: apart(xTicks, isTurned ? () => 1.2 * size : measure, room.width),
     yTicks: upright.map(([text, value]) => ({ value, text, pixel: scales.y.pixel(value) })),
-    ...{ isTurned, left, right, top: MARGIN, bottom },
+    ...{ isTurned, left, right, top: MARGIN + above, bottom },
   };
 }
 

@@ -6,7 +6,7 @@
 
 import type { ComponentChildren } from "preact";
 import { type Axis, layOut, type Plot } from "./axes.ts";
-import type { Theme } from "./js/colour.js";
+import type { Theme } from "./colour.ts";
 import { useRoom } from "./use_room.ts";
 
 const SMALL = 0.85; // of the unit
@@ -20,16 +20,18 @@ interface ChartProps {
   y: Axis;
   /** Pixels that the vertical axis leaves at the left, in charts that stand below one another. */
   least?: number;
+  /** Pixels above the plot that its children draw in too. */
+  above?: number;
   /** What its marks and colours mean. */
   legend?: ComponentChildren;
   children: (plot: Plot) => ComponentChildren;
 }
 
-export function Chart({ title, label = title, frame, x, y, least, legend, children }: ChartProps) {
+export function Chart({ title, label = title, frame, x, y, least, above, legend, children }: ChartProps) {
   const { box, room } = useRoom();
   const size = SMALL * frame.unit;
   const measure = (text: string) => frame.theme.measure?.(text, size, false) ?? 0;
-  const plot = room && layOut({ x, y }, room, size, measure, least);
+  const plot = room && layOut({ x, y }, room, size, measure, least, above);
   return (
     <figure class="vt-chart" role="group" aria-label={label}>
       <figcaption class="vt-chart-title" aria-hidden="true">

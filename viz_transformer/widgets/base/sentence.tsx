@@ -1,7 +1,7 @@
 // The sentence in the header: its words as chips, and a pencil that makes a field of them.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { markMeaning, shortened, visible } from "./js/text.js";
+import { markMeaning, shortened, visible } from "./text.ts";
 
 const LETTERS = 40; // of a sentence in another
 

@@ -4,7 +4,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { nextTextSize } from "./js/text_size.js";
+import { nextTextSize } from "./text_size.ts";
 import type { Piece } from "./pieces.ts";
 
 // Pixels of a view that has its inspector as a sheet from below.
@@ -94,7 +94,8 @@ function fitLine(node: HTMLElement): void {
   const share = node.clientWidth / node.scrollWidth;
   const { fontSize, lineHeight } = getComputedStyle(node);
   const isFitted = share < 1 && share >= SMALLEST;
-  const fitted = { fontSize: `${Number.parseFloat(fontSize) * share}px`, lineHeight };
+  const size = Math.floor(10 * Number.parseFloat(fontSize) * share) / 10; // both widths are rounded
+  const fitted = { fontSize: `${size}px`, lineHeight };
   Object.assign(node.style, { fontSize: "", lineHeight: "", whiteSpace: "" }, isFitted ? fitted : {});
 }
 

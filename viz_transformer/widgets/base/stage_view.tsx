@@ -2,10 +2,11 @@
 //
 // It is drawn by preact in the frame that the view's frame loop asks for, so a change costs one frame.
 
+import type { Surroundings } from "./child_view.ts";
 import { type ComponentChild, render as renderTree } from "preact";
-import type { Theme } from "./js/colour.js";
+import type { Theme } from "./colour.ts";
 import type { Model } from "./js/kernel.js";
-import { createView, heightInSight } from "./js/view.js";
+import { createView, heightInSight } from "./view.ts";
 
 const MEASURED = 16; // pixels that texts are measured at
 const LEAST_HEIGHT = 480; // pixels: less is scrolled
@@ -33,7 +34,7 @@ export interface Frame<Traits> {
   /** For `useKernel`, and for what has a model of its own. */
   model: Model;
   /** What marimo draws a view inside this one by. */
-  host?: unknown;
+  host?: Surroundings["host"];
 }
 
 interface Definition<Traits> {
@@ -60,7 +61,15 @@ export const stageOf = <Traits extends { text_size: number }>(frame: Frame<Trait
 
 /** What anywidget and exported pages take as a view's module. */
 export function stageView<Traits extends object>({ name, label, traits, draw }: Definition<Traits>) {
-  function render({ model, el, host }: { model: Model; el: HTMLElement; host?: unknown }): () => void {
+  function render({
+    model,
+    el,
+    host,
+  }: {
+    model: Model;
+    el: HTMLElement;
+    host?: Surroundings["host"];
+  }): () => void {
     const now = () => Object.fromEntries(traits.map((trait) => [trait, model.get(trait)])) as Traits;
     const view = createView({
       model,

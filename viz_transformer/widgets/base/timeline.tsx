@@ -1,7 +1,7 @@
 // The timeline: the named steps of a story, a knob to drag along them, and a button that plays them.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { indexAfterKey } from "./js/scales.js";
+import { indexAfterKey } from "./scales.ts";
 
 const STEP_MS = 1100; // of playing
 
@@ -19,19 +19,16 @@ interface TimelineProps {
   ms?: number;
 }
 
-/** Steps from left to right, in the timeline's zone. */
-export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: TimelineProps) {
+/** Stepping and playing: what the buttons and what is dragged have in common. */
+export function usePlayer({ at, last, onStep, ms = STEP_MS }: PlayerProps) {
   const [playing, setPlaying] = useState(false);
-  const track = useRef<HTMLDivElement>(null);
-  const last = steps.length - 1;
-  const now = at ?? -1;
-  const newest = useRef({ now, onStep }); // two keys may come in one frame
-  newest.current = { now, onStep };
+  const newest = useRef({ at, onStep }); // two keys may come in one frame
+  newest.current = { at, onStep };
 
   useEffect(() => {
     if (!playing) return;
     const timer = setInterval(() => {
-      const { now: shown, onStep: step } = newest.current;
+      const { at: shown, onStep: step } = newest.current;
       if (shown >= last) setPlaying(false);
       else step(shown + 1);
     }, ms);
@@ -41,21 +38,38 @@ export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: 
   const go = (step: number) => {
     setPlaying(false);
     const wanted = Math.min(last, Math.max(0, step));
-    if (wanted === newest.current.now) return;
-    newest.current.now = wanted;
+    if (wanted === newest.current.at) return;
+    newest.current.at = wanted;
     onStep(wanted);
   };
   const play = () => {
-    if (!playing && now >= last) onStep(0);
+    if (!playing && at >= last) onStep(0);
     setPlaying(!playing);
   };
+  const buttons = <Buttons {...{ at, last, playing, play }} go={(by) => go(newest.current.at + by)} />;
+  return { newest, go, buttons };
+}
+
+interface PlayerProps {
+  at: number;
+  last: number;
+  onStep: (step: number) => void;
+  ms?: number;
+}
+
+/** Steps from left to right, in the timeline's zone. */
+export function Timeline({ label, steps, at, onStep, kind = "", ms }: TimelineProps) {
+  const track = useRef<HTMLDivElement>(null);
+  const last = steps.length - 1;
+  const now = at ?? -1;
+  const { newest, go, buttons } = usePlayer({ at: now, last, onStep, ms });
   const stepAt = (x: number) => {
     const box = track.current?.getBoundingClientRect();
     return box ? Math.round(((x - box.left) / box.width) * steps.length - 0.5) : 0;
   };
   return (
     <>
-      <Buttons {...{ now, last, playing, play }} go={(by) => go(newest.current.now + by)} />
+      {buttons}
       <div
         ref={track}
         class="vt-track"
@@ -68,7 +82,7 @@ export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: 
         aria-valuenow={Math.max(0, now)}
         aria-valuetext={at === null ? "none chosen" : `${steps[at]}, ${at + 1} of ${steps.length}`}
         onKeyDown={(event) => {
-          const step = indexAfterKey(event, Math.max(0, newest.current.now), steps.length);
+          const step = indexAfterKey(event, Math.max(0, newest.current.at), steps.length);
           if (step === null) return;
           event.preventDefault();
           go(step);
@@ -96,23 +110,23 @@ export function Timeline({ label, steps, at, onStep, kind = "", ms = STEP_MS }: 
 }
 
 interface ButtonsProps {
-  now: number;
+  at: number;
   last: number;
   playing: boolean;
   go: (by: number) => void;
   play: () => void;
 }
 
-function Buttons({ now, last, playing, go, play }: ButtonsProps) {
+function Buttons({ at, last, playing, go, play }: ButtonsProps) {
   return (
     <span class="vt-play">
-      <button type="button" aria-label="Back" disabled={now <= 0} onClick={() => go(-1)}>
+      <button type="button" aria-label="Back" disabled={at <= 0} onClick={() => go(-1)}>
         ◀
       </button>
       <button type="button" class="vt-play-button" aria-label={playing ? "Pause" : "Play"} onClick={play}>
         {playing ? "❚❚" : "▶"}
       </button>
-      <button type="button" aria-label="Forward" disabled={now >= last} onClick={() => go(1)}>
+      <button type="button" aria-label="Forward" disabled={at >= last} onClick={() => go(1)}>
         ▶
       </button>
     </span>

@@ -3,8 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import { textColourOn } from "../base/js/colour.js";
-import { elide, visible } from "../base/js/text.js";
+import { textColourOn } from "../base/colour.ts";
+import { elide, visible } from "../base/text.ts";
 import { changeRgb, css } from "../base/ramps.ts";
 import { newestReply } from "../base/replies.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";

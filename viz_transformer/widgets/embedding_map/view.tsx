@@ -4,7 +4,7 @@ import { useId, useMemo, useState } from "preact/hooks";
 import { Bars } from "../base/bars.tsx";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import { formatNumber, visible } from "../base/js/text.js";
+import { formatNumber, visible } from "../base/text.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import {

@@ -1,8 +1,7 @@
 // A picture on a canvas: it is mounted in a place of the stage, and drawn in each frame that shows it.
 
-import type { Snapshot } from "./snapshot.js";
-import { focusableCanvas } from "../base/js/controls.js";
-import { ariaGrid } from "../base/js/aria_grid.js";
+import type { Snapshot } from "./snapshot.ts";
+import { addCanvas } from "../base/add_canvas.ts";
 import type { Marks } from "./passage.ts";
 import type { Room } from "./room.ts";
 
@@ -18,22 +17,6 @@ export interface Picture {
 /** Puts a picture into a node of the page. */
 export type Mount = (room: Room, node: HTMLElement) => Picture;
 
-/** A canvas inside a node, what it tells screen readers, and listeners that end with it. */
-export function addCanvas(room: Room, node: HTMLElement, label: string) {
-  const canvas = focusableCanvas(node, label);
-  const stops: (() => void)[] = [];
-  // biome-ignore lint/suspicious/noExplicitAny: an event of any kind, as its listener knows
-  function listen(target: EventTarget, type: string, handler: (event: any) => void): void {
-    target.addEventListener(type, handler);
-    stops.push(() => target.removeEventListener(type, handler));
-  }
-  return {
-    canvas,
-    announce: ariaGrid(canvas),
-    // As the listeners of `gestures.js` take it.
-    view: { listen, redraw: () => room.frame.redraw() },
-    close: () => {
-      for (const stop of stops) stop();
-    },
-  };
-}
+/** A canvas of the explorer. */
+export const addRoomCanvas = (room: Room, node: HTMLElement, label: string) =>
+  addCanvas(node, label, () => room.frame.redraw());

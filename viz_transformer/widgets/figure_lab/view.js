@@ -1,8 +1,8 @@
 // The figure lab: controls, and a figure that Python draws for their values.
 
-import { choice, element, listSlider, setText } from "../base/js/controls.js";
+import { choice, element, listSlider, setText } from "../base/controls.ts";
 import { pngAddress } from "../base/js/png.js";
-import { createView } from "../base/js/view.js";
+import { createView } from "../base/view.ts";
 import { NEEDS_KERNEL, connectKernel } from "../base/js/kernel.js";
 
 /**

@@ -1,13 +1,11 @@
 // The changed heads, and how each is named.
 
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { type HeadPlace as Head, sameHead } from "../base/head_place.ts";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
 
-export type Head = { kind: string; layer: number; head: number };
+export type { Head };
 /** A changed head. */
 export type Factor = Head & { factor: number };
-
-export const sameHead = (a: Head, b: Head): boolean =>
-  a.kind === b.kind && a.layer === b.layer && a.head === b.head;
 
 export const headName = ({ kind, layer, head }: Head): string => `${kind} layer ${layer} head ${head}`;
 export const shortName = ({ kind, layer, head }: Head): string => `${kind} head ${layer}·${head}`;

@@ -96,7 +96,7 @@ class HeadLab(View):
         Raises:
             UserError: if the function cannot answer for the sentence.
         """
-        self._known = (sentence, answer({"sentence": sentence, "changes": []})["trace"])
+        self._known = self._newest = (sentence, answer({"sentence": sentence, "changes": []})["trace"])
         most = _effects(answer({"sentence": sentence, "each": 0.0}))[0]
         place = {name: getattr(most, name) for name in _PLACE}
         super().__init__(answer=answer, traits={"about": _ABOUT, "task": task, "sentence": sentence, **place})
@@ -109,7 +109,7 @@ class HeadLab(View):
         """
         reply = super().answer(request)
         if request.get("changes") == []:
-            self._known = (request["sentence"], reply["trace"])  # the page is about to choose this sentence
+            self._newest = (request["sentence"], reply["trace"])  # which the page is about to choose
         if "each" not in request:
             return _words_payload(reply) | {"kinds": _payload(reply["trace"])}
         each = {"each": [_each_payload(*each) for each in reply["each"].items()]}
@@ -216,6 +216,8 @@ class HeadLab(View):
         return self._known[1]
 
     def _read(self, sentence: str) -> ForwardTrace:
+        if sentence == self._newest[0]:
+            return self._newest[1]
         try:
             return super().answer({"sentence": sentence, "changes": []})["trace"]
         except UserError as error:  # a TraitError, so that the old sentence stays

@@ -5,7 +5,7 @@ import type { Cell } from "../base/cells.ts";
 import { Choice } from "../base/choice.tsx";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/js/text.js";
+import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import { Range } from "../base/range.tsx";
 import { Chips, FieldAround } from "../base/sentence.tsx";

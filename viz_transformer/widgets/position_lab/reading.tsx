@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Choice } from "../base/choice.tsx";
 import type { Model } from "../base/js/kernel.js";
-import { runningText } from "../base/js/text.js";
+import { runningText } from "../base/text.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";
 import type { Traits } from "./encodings.ts";

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Doors } from "../base/doors.tsx";
 import { canAsk } from "../base/js/kernel.js";
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { Positions, type PositionsProps } from "../base/positions/picture.tsx";
 import { sizesOf } from "../base/positions/sentences.ts";
 import { Chips, FieldAround } from "../base/sentence.tsx";

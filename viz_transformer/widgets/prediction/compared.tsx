@@ -1,6 +1,6 @@
 // The guess beside what was measured: ghost bars under solid ones, and the options with their marks.
 
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import { type Asked, largest, measured } from "./verdict.ts";
 

@@ -2,10 +2,10 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Problem, Push, Verdict } from "../base/card.tsx";
-import { addChildView } from "../base/js/child_view.js";
+import { addChildView } from "../base/child_view.ts";
 import type { Model } from "../base/js/kernel.js";
 import { pngAddress } from "../base/js/png.js";
-import { paragraphsOf } from "../base/js/prose.js";
+import { paragraphsOf } from "../base/prose.ts";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Answers } from "./answers.tsx";
 import { Compared } from "./compared.tsx";

@@ -1,8 +1,8 @@
 // A room that has been entered: its view, and the models in it whose traits the studio reads and sets.
 
-import { addChildView, type Surroundings } from "../base/js/child_view.js";
-import { addChoices } from "../base/js/choices.js";
-import { element, uniqueId } from "../base/js/controls.js";
+import { addChildView, type Surroundings } from "../base/child_view.ts";
+import { addChoices } from "../base/choices.ts";
+import { element, uniqueId } from "../base/controls.ts";
 import type { Model } from "../base/js/kernel.js";
 import { changesFor, chosenIn, type Door, type State, targetOf, WORDS } from "./rooms.ts";
 

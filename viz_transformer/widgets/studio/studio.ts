@@ -4,8 +4,8 @@
 // takes over what is chosen there, so that the doors work without Python. What Python sets it has carried itself:
 // carried once more, it would come back to Python late. The past is kept in the page alone.
 
-import type { Surroundings } from "../base/js/child_view.js";
-import { watchChoices } from "../base/js/choices.js";
+import type { Surroundings } from "../base/child_view.ts";
+import { watchChoices } from "../base/choices.ts";
 import { canAsk, connectKernel, type Model } from "../base/js/kernel.js";
 import { type Problem, setEditor } from "../base/sentence.tsx";
 import { MountedRoom } from "./mounted_room.ts";

@@ -3,10 +3,10 @@
 // The panel reads and sets the other view's traits through its model, which the widget manager of
 // the notebook, or of an exported page, finds. So it steps without asking Python.
 
-import { addChildView } from "../base/js/child_view.js";
-import { addChoices } from "../base/js/choices.js";
-import { button, element, setText } from "../base/js/controls.js";
-import { createView } from "../base/js/view.js";
+import { addChildView } from "../base/child_view.ts";
+import { addChoices } from "../base/choices.ts";
+import { button, element, setText } from "../base/controls.ts";
+import { createView } from "../base/view.ts";
 import { addFit } from "./fit.js";
 import {
   chosenState,

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "A model as it was at chosen moments of its training. Drag the slider: the loss falls, the "
-    "translation becomes right, and the heads, which attend to all words alike at first, learn to pick "
-    "some out. The small pictures are all heads, a row for each layer; each reads the right "
-    "translation, so its words are the same at every moment."
+    "A model as it was at chosen moments of its training. Drag the knob along the loss: the loss falls, "
+    "the text becomes right, and the heads, which attend to all words alike at first, learn to pick "
+    "some out. The pictures above the loss are one head at some of the moments, each above its step. "
+    "Every head reads the right text, so its words are the same at every moment. Choose a cell to "
+    "follow its weight."
 )
 _ABOUT_TWO = " Two runs stand side by side: on the right is the moment of the second whose step is nearest."
 
@@ -42,7 +43,7 @@ class TrainingScrubber(View):
     ``view.trace.moments[view.moment]`` is what is shown.
 
     >>> import viz_transformer as vt
-    >>> view = vt.watch_training(vt.load_training("language-model"))
+    >>> view = vt.watch_training(vt.load_training("en-es"))
     >>> view.moment = 0  # before the first step
 
     Attributes:
@@ -60,7 +61,7 @@ class TrainingScrubber(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__)
+    _css = styles(__file__, "stage")
     _only_reads = True
     shares = Shares(HEAD)
 
@@ -83,7 +84,9 @@ class TrainingScrubber(View):
         *,
         traits: Mapping[str, Any] | None = None,
     ) -> None:
-        """Make a view of one training or of two; the head that sharpened most is chosen.
+        """Make a view of one training or of two, at the moment from which the text is right.
+
+        The head that sharpened most is chosen.
 
         Args:
             trace: the training.
@@ -101,6 +104,7 @@ class TrainingScrubber(View):
         sentence = chosen.get("sentence", 0)
         # What does not fit is refused by the validators.
         self._first = sentence if sentence in range(len(trace.sources)) else 0
+        chosen.setdefault("moment", _first_right(trace, self._first))
         if kind in kinds:
             chosen = {**self._sharpest(kind), **chosen}
         super().__init__(
@@ -209,11 +213,18 @@ class TrainingScrubber(View):
                     setattr(self, before + name, size - 1)
 
 
+def _first_right(trace: TrainingTrace, sentence: int) -> int:
+    """Return the moment at which a text is first written as it should be, or the last one."""
+    reference = trace.references[sentence].split()
+    written = (moment.translations[sentence].split() for moment in trace.moments)
+    return next((at for at, words in enumerate(written) if words == reference), len(trace.moments) - 1)
+
+
 def watch_training(
     trace: TrainingTrace,
     other: TrainingTrace | None = None,
     *,
-    moment: int = 0,
+    moment: int | None = None,
     sentence: int = 0,
     kind: str | None = None,
     layer: int | None = None,
@@ -222,12 +233,12 @@ def watch_training(
     """Return a view to drag through a training, or through two beside each other.
 
     >>> import viz_transformer as vt
-    >>> view = vt.watch_training(vt.load_training("language-model"))
+    >>> view = vt.watch_training(vt.load_training("en-es"))
 
     Args:
         trace: the training.
         other: another on the same sentences, such as another seed or a larger model; or None.
-        moment: index of the first moment shown.
+        moment: index of the first moment shown; that at which the text is first right if None, or the last.
         sentence: index of the sentence.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``; the last that there is if None.
         layer: layer of the head shown large; that of the head that sharpened most if None.
@@ -236,6 +247,6 @@ def watch_training(
     Raises:
         UserError: as `TrainingScrubber`.
     """
-    given = {"kind": kind, "layer": layer, "head": head}
+    given = {"moment": moment, "kind": kind, "layer": layer, "head": head}
     chosen = {name: value for name, value in given.items() if value is not None}
-    return TrainingScrubber(trace, other, traits={"moment": moment, "sentence": sentence, **chosen})
+    return TrainingScrubber(trace, other, traits={"sentence": sentence, **chosen})

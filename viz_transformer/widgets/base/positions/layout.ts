@@ -71,3 +71,27 @@ export function ticksOf(count: number, room: number, least: number): number[] {
   while ((step / count) * room < least && step < count) step *= 2;
   return Array.from({ length: Math.ceil(count / step) }, (_, at) => at * step);
 }
+
+/** The positions whose waves are drawn: all of them, or as many around the chosen one as can be told apart. */
+export interface Lens {
+  from: number;
+  count: number;
+  isWhole: boolean;
+  x: (position: number) => number;
+  positionAt: (x: number) => number;
+}
+
+const [TURN, STEP] = [40, 6]; // least pixels of a wave's turn, and of a position without one
+
+/** The page of positions that the chosen one is on; `turn` is how many a turn of the wave takes, if it is one. */
+export function lensOf(layout: Layout, rows: number, position: number, turn: number | null): Lens {
+  const room = layout.right - layout.left;
+  const most = Math.round(turn === null ? room / STEP : (room / TURN) * turn);
+  const count = Math.min(rows, Math.max(2, most));
+  const from = Math.min(rows - count, Math.floor(position / count) * count);
+  return {
+    ...{ from, count, isWhole: count === rows },
+    x: (at) => xOf(layout, count, Math.min(count - 1, Math.max(0, at - from))),
+    positionAt: (x) => from + positionAt(layout, count, x),
+  };
+}

@@ -3,9 +3,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { pointerPosition } from "../js/canvas.js";
-import type { Theme } from "../js/colour.js";
-import { stepsBetween } from "../js/scales.js";
+import { pointerPosition } from "../canvas.ts";
+import type { Theme } from "../colour.ts";
+import { stepsBetween } from "../scales.ts";
 import { Knob } from "../knob.tsx";
 import { useRoom } from "../use_room.ts";
 import { useTween } from "../use_tween.ts";
@@ -19,9 +19,20 @@ import {
   reachOf,
   shownPairs,
   type Table,
+  wavelength,
 } from "./hands.ts";
 import { Heat } from "./heat.tsx";
-import { dimensionAt, type Layout, layOut, positionAt, ticksOf, xOf, yOf } from "./layout.ts";
+import {
+  dimensionAt,
+  type Layout,
+  type Lens,
+  layOut,
+  lensOf,
+  positionAt,
+  ticksOf,
+  xOf,
+  yOf,
+} from "./layout.ts";
 import { two } from "./sentences.ts";
 
 export interface PositionsProps {
@@ -59,6 +70,8 @@ interface Layers {
 export interface Place extends PositionsProps {
   layout: Layout;
   x: (position: number) => number;
+  /** Where the waves of one hand stand above it; null where there are none. */
+  lens: Lens | null;
   /** The height of a dimension's line. */
   line: number;
   /** Where the cursor is on its way, in positions. */
@@ -70,7 +83,7 @@ export interface Place extends PositionsProps {
 /** The whole picture, in the room that the stage leaves. */
 export function Positions(props: PositionsProps) {
   const { box, room } = useRoom();
-  const { table, pair, position, unit, redraw, isWhole, gutter = 0 } = props;
+  const { table, pair, position, unit, redraw, isWave, isWhole, gutter = 0 } = props;
   const { move, jump } = useTween(redraw);
   const limit = useMemo(() => limitOf(table), [table]);
   const least = 20 * unit;
@@ -80,6 +93,7 @@ export function Positions(props: PositionsProps) {
   const place = layout && {
     ...{ ...props, layout, shown },
     x: (at: number) => xOf(layout, table.rows, at),
+    lens: lensOf(layout, table.rows, position, isWave ? wavelength(pair, table.cols) : null),
     line: (layout.table.bottom - layout.table.top) / table.cols,
     drag: (change: { pair?: number; position?: number }) => {
       jump();
@@ -93,12 +107,13 @@ export function Positions(props: PositionsProps) {
   );
 }
 
-function Drawn({ place, limit, pair }: { place: Place; limit: number; pair: number }) {
-  const { layout, table, theme, redraw, line } = place;
+function Drawn({ place: given, limit, pair }: { place: Place; limit: number; pair: number }) {
+  const { layout, table, theme, redraw, line } = given;
   const { left, right, width, height } = layout;
   const { top, bottom } = layout.table;
-  const { html, above, over, cursor } = place.layers?.(place) ?? {};
-  const isFree = above !== undefined || place.isWhole;
+  const { html, above, over, cursor } = given.layers?.(given) ?? {};
+  const isFree = above !== undefined || given.isWhole;
+  const place = isFree ? { ...given, lens: null } : given;
   return (
     <>
       <Heat
@@ -115,7 +130,7 @@ function Drawn({ place, limit, pair }: { place: Place; limit: number; pair: numb
         aria-label="Positions"
       >
         <Surface place={place} top={isFree ? top : layout.above.top} />
-        {isFree ? above : <OneHand {...place} />}
+        {place.lens ? <OneHand place={place} lens={place.lens} /> : above}
         <Hands {...place} />
         <rect
           class="vt-outline"
@@ -135,12 +150,13 @@ function Drawn({ place, limit, pair }: { place: Place; limit: number; pair: numb
 
 /** What takes the pointer over waves and table: where it is pressed or dragged is chosen. */
 function Surface({ place, top }: { place: Place; top: number }) {
-  const { layout, table, pair, position, set, drag } = place;
+  const { layout, table, pair, position, lens, set, drag } = place;
   const [pointed, setPointed] = useState("");
   const choose = (event: PointerEvent, how: Place["set"]) => {
     const [x, y] = pointerPosition((event.currentTarget as SVGElement).ownerSVGElement!, event);
-    const [to, dimension] = [positionAt(layout, table.rows, x), dimensionAt(layout, table.cols, y)];
     const isOnTable = y > layout.table.top - 8;
+    const to = isOnTable || !lens ? positionAt(layout, table.rows, x) : lens.positionAt(x);
+    const dimension = dimensionAt(layout, table.cols, y);
     const value = two(table.values[to * table.cols + dimension]);
     setPointed(isOnTable ? `position ${to}, dimension ${dimension}: ${value}` : "");
     const next = isOnTable ? Math.min(pairsOf(table) - 1, Math.floor(dimension / 2)) : pair;
@@ -178,22 +194,23 @@ function tipOf({ table, isWave }: Place, pair: number, position: number): [right
 }
 
 /** The chosen hand as a large dial, and at its height the waves that it makes. */
-function OneHand(place: Place) {
-  const { layout, table, pair, position, isWave, x: xAt } = place;
+function OneHand({ place, lens }: { place: Place; lens: Lens }) {
+  const { layout, table, pair, position, isWave } = place;
+  const { from, count, x: xAt } = lens;
   const { move } = useTween(place.redraw);
   const { radius, x, y } = layout.dial;
   const reach = reachOf(table, pair);
-  const rows = Array.from({ length: table.rows }, (_, row) => row);
+  const rows = Array.from({ length: count }, (_, at) => from + at);
   const wave = move(rows.flatMap((row) => handOf(table, pair, row).map((value) => value / reach)));
-  const yAt = (row: number, which: number) => y - wave[2 * row + 1 - which] * radius;
+  const yAt = (row: number, which: number) => y - wave[2 * (row - from) + 1 - which] * radius;
   const lineOf = (which: number) => `M${rows.map((row) => `${xAt(row)} ${yAt(row, which)}`).join("L")}`;
   const areaOf = (nearest: (a: number, b: number) => number) =>
-    `M${xAt(0)} ${y}L${rows.map((row) => `${xAt(row)} ${nearest(y, yAt(row, 0))}`).join("L")}V${y}Z`;
+    `M${xAt(from)} ${y}L${rows.map((row) => `${xAt(row)} ${nearest(y, yAt(row, 0))}`).join("L")}V${y}Z`;
   const [right, up] = tipOf(place, pair, place.shown);
   const alike = lookAlikes(table, position, pair);
   return (
     <g>
-      <WaveNames {...place} />
+      <WaveNames place={place} lens={lens} />
       {[1, 0, -1].map((share) => (
         <text class="vt-at-end" key={share} x={layout.left - 8} y={y - share * radius}>
           {two(share * reach).replace(".00", "")}
@@ -204,9 +221,12 @@ function OneHand(place: Place) {
       <path class="vt-zero" d={`M${layout.left} ${y}H${layout.right}`} />
       <path class="vt-second" d={lineOf(1)} />
       <path class="vt-first" d={lineOf(0)} />
-      {alike.map((row) => (
-        <circle class="vt-alike" key={row} cx={xAt(row)} cy={yAt(row, 0)} r={5} />
-      ))}
+      {!lens.isWhole && <path class="vt-lens" d={lensPath(place, lens)} />}
+      {alike
+        .filter((row) => row >= from && row < from + count)
+        .map((row) => (
+          <circle class="vt-alike" key={row} cx={xAt(row)} cy={yAt(row, 0)} r={5} />
+        ))}
       <Dial place={place} tips={[[right, up]]} alike={alike} />
       <path class="vt-level" d={`M${x + right * radius} ${y - up * radius}H${xAt(place.shown)}`} />
       <Knob
@@ -226,8 +246,16 @@ function OneHand(place: Place) {
   );
 }
 
+/** From the positions in the table to their waves above it. */
+function lensPath({ layout: { left, right, above, table }, x }: Place, { from, count }: Lens): string {
+  const half = (x(1) - x(0)) / 2;
+  const [begin, end] = [x(from) - half, x(from + count - 1) + half];
+  return `M${left} ${above.bottom}L${begin} ${table.top}H${end}L${right} ${above.bottom}Z`;
+}
+
 /** The names of the two waves, each beside a piece of its line. */
-function WaveNames({ layout, unit, theme, pair, isWave }: Place) {
+function WaveNames({ place, lens }: { place: Place; lens: Lens }) {
+  const { layout, unit, theme, pair, isWave, table } = place;
   const names = isWave ? ["sin", "cos"] : [`dimension ${2 * pair}`, `dimension ${2 * pair + 1}`];
   const wide = 28 + unit + (theme.measure?.(names[1], 0.85 * unit, false) ?? 0);
   const left = Math.max(0, Math.min(layout.left, layout.width - 2 * wide));
@@ -241,6 +269,11 @@ function WaveNames({ layout, unit, theme, pair, isWave }: Place) {
           </text>
         </g>
       ))}
+      {!lens.isWhole && (
+        <text class="vt-at-end" x={layout.right} y={0.6 * unit}>
+          {lens.from} to {lens.from + lens.count - 1} of {table.rows}
+        </text>
+      )}
     </g>
   );
 }
@@ -357,11 +390,15 @@ function Ticks({ place, isAll }: { place: Place; isAll: boolean }) {
 
 /** The line through waves and table at the chosen position, with its knob and its name below. */
 function Cursor({ place, top }: { place: Place; top: number }) {
-  const { layout, table, position, word } = place;
+  const { layout, table, position, word, lens } = place;
   const [x, knob] = [place.x(place.shown), layout.table.bottom + 12];
+  const lensed =
+    lens && !lens.isWhole
+      ? `${lens.x(place.shown)} ${top}V${layout.above.bottom}L${x} ${layout.table.top}`
+      : `${x} ${top}`;
   return (
     <g>
-      <path class="vt-cursor" d={`M${x} ${top}V${knob}`} />
+      <path class="vt-cursor" d={`M${lensed}V${knob}`} />
       <text class="vt-tick vt-here" x={nameAt(place)[0]} y={footOf(layout)}>
         {word && <tspan class="vt-word">{word} </tspan>}
         {position}

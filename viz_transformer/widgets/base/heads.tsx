@@ -1,0 +1,137 @@
+// All heads as small pictures, each a button: one is in the Tab order, and the arrow keys choose the next.
+
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { type HeadPlace, sameHead } from "./head_place.ts";
+import type { Theme } from "./colour.ts";
+import { ARROWS } from "./gestures.ts";
+import { moveHead } from "./head_grid.ts";
+
+const MANY = 6; // heads of a layer: above more than these no numbers stand
+
+/** The heads of one kind. */
+export interface HeadsOfKind {
+  kind: string;
+  title: string;
+  layers: number;
+  heads: number;
+  rows: number;
+  cols: number;
+  weightsOf: (layer: number, head: number) => ArrayLike<number>;
+  /** What the weights depend on: they are painted again when one of these is another. */
+  painted: readonly unknown[];
+}
+
+/** How the button of a head looks and what it is called. */
+interface HeadLook {
+  label: string;
+  isPressed: boolean;
+  isChanged?: boolean;
+  /** What lies on its picture. */
+  sign?: ComponentChildren;
+}
+
+interface HeadsProps {
+  label: string;
+  sections: readonly HeadsOfKind[];
+  chosen: HeadPlace;
+  theme: Theme;
+  look: (head: HeadPlace) => HeadLook;
+  onChoose: (head: HeadPlace) => void;
+  /** Of a click, Enter and Space. */
+  onPress: (head: HeadPlace) => void;
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+/** The heads of all sections: a row for each layer. */
+export function HeadGrid(props: HeadsProps) {
+  const { label, sections, onChoose } = props;
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!ARROWS.includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+    // Where the focus is: two keys may come in one frame.
+    const [own = "", row, column] = ((event.target as HTMLElement).dataset.head ?? "").split(" ");
+    const at = { kind: own, layer: Number(row), head: Number(column) };
+    const { kind, layer, head } = moveHead(sections, at, event.key);
+    onChoose({ kind, layer, head });
+    const grid = event.currentTarget as HTMLElement;
+    grid.querySelector<HTMLElement>(`[data-head="${kind} ${layer} ${head}"]`)?.focus();
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div class="vt-head-grid" role="group" aria-label={label} onKeyDown={onKeyDown}>
+      {sections.map((section) => (
+        <div key={section.kind}>
+          <div class="vt-head-title">{section.title}</div>
+          <div
+            class="vt-head-rows"
+            style={{ "--heads": section.heads, "--layers": section.layers }}
+            data-many={section.heads > MANY}
+          >
+            {["", ...upTo(section.heads)].map((text) => (
+              <span class="vt-above-heads" key={text}>
+                {text}
+              </span>
+            ))}
+            {upTo(section.layers).flatMap((layer) => [
+              <span key={layer}>{layer}</span>,
+              ...upTo(section.heads).map((head) => (
+                <Small key={head} {...props} section={section} place={{ kind: section.kind, layer, head }} />
+              )),
+            ])}
+          </div>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** A head's weights, a pixel each; the style sheet stretches the picture over its button. */
+function Small({
+  section,
+  place,
+  chosen,
+  theme,
+  look,
+  onPress,
+}: HeadsProps & { section: HeadsOfKind; place: HeadPlace }) {
+  const node = useRef<HTMLCanvasElement>(null);
+  const { label, isPressed, isChanged = false, sign } = look(place);
+  const { rows, cols, weightsOf, painted } = section;
+  useLayoutEffect(() => {
+    paintWeights(node.current!, weightsOf(place.layer, place.head), [rows, cols], theme);
+  }, [...painted, theme]);
+  return (
+    <button
+      type="button"
+      class="vt-head-button"
+      data-head={`${place.kind} ${place.layer} ${place.head}`}
+      data-chosen={sameHead(place, chosen)}
+      data-changed={isChanged}
+      aria-pressed={isPressed}
+      aria-label={label}
+      title={label}
+      tabIndex={sameHead(place, chosen) ? 0 : -1}
+      data-lm-suppress-shortcuts="true"
+      onClick={() => onPress(place)}
+    >
+      <canvas ref={node} />
+      {sign}
+    </button>
+  );
+}
+
+/** Paint weights on a canvas, a pixel each. */
+export function paintWeights(
+  canvas: HTMLCanvasElement,
+  weights: ArrayLike<number>,
+  [rows, cols]: readonly [number, number],
+  theme: Theme,
+): void {
+  const image = new ImageData(cols, rows);
+  const pixels = Array.from(weights, (weight) => theme.ramp[Math.round(255 * weight)]!);
+  new Uint32Array(image.data.buffer).set(pixels);
+  Object.assign(canvas, { width: cols, height: rows });
+  canvas.getContext("2d")!.putImageData(image, 0, 0);
+}
