@@ -226,7 +226,7 @@ def test_nothing_shared_stands_under_a_view_s_name(folder: Path) -> None:
     for script in (each for each in SCRIPTS if each.is_relative_to(folder)):
         targets = {path.relative_to(WIDGETS).parts[0] for path in imported_scripts(script)}
         found = targets & others
-        assert not found, f"{name(script)} imports from the views {sorted(found)}; share it in base/js/"
+        assert not found, f"{name(script)} imports from the views {sorted(found)}; share it in base/"
 
 
 @for_each([s for s in SCRIPTS if room(s) in ("engine", "widgets")])

@@ -131,7 +131,14 @@ def words_in_other_orders(models: Models) -> Asked:
     for sentence in ("Maria sees the cat", "the dog sees the cat and the cow"):
         view = vt.position_lab(models["translate"], sentence)
         orders = Random(0).sample(list(permutations(range(len(view.words)))), 8)
-        yield view, [{"order": list(order), "positions_on": on} for order in orders for on in (True, False)]
+        yield (
+            view,
+            [
+                {"words": view.words, "order": list(order), "positions_on": on}
+                for order in orders
+                for on in (True, False)
+            ],
+        )
 
 
 def heads_switched_off(models: Models) -> Asked:
@@ -201,11 +208,16 @@ def layers_under_interventions(models: Models) -> Asked:
 
 
 def rooms_of_a_studio(models: Models) -> Asked:
-    for task in ("continue", "fill"):
+    for task, rooms in (
+        ("translate", ("masks", "positions")),
+        ("continue", ("heads", "masks")),
+        ("fill", ("heads", "masks")),
+    ):
         texts = [*filter(None, TEXTS[task]), *REFUSED[task]]
         studio = vt.studio(models[task], texts[0])
-        yield studio, [{"text": text} for text in texts]
-        yield studio.rooms["model"], [{"sentence": text} for text in texts]
+        yield studio, [{"text": text, "room": room} for room in rooms for text in texts]
+        if task != "translate":
+            yield studio.rooms["model"], [{"sentence": text} for text in texts]
 
 
 EVERY = (

@@ -258,7 +258,7 @@ def test_rows_that_do_not_sum_to_one_are_shown_and_named() -> None:
     assert "sum to more" in entry["noRollout"]
 
 
-STORE = {"WeightStore": "widgets/explorer/weight_store.js"}
+STORE = {"WeightStore": "widgets/explorer/weight_store.ts"}
 READ_ALL = """async (views) => {
   const shown = [];
   for (const state of views) {
@@ -413,7 +413,7 @@ MEASURE = """(given) => {
 def test_the_page_measures_a_trace_as_python_does(translator: Translator) -> None:
     pairs = [*awkward_traces(), *((translator.trace(text), None) for text in TEXTS[:100:4])]
     pairs.append((translator.trace("the black cat sleeps"), translator.trace("the white dog sleeps")))
-    script = {"measureTraces": "widgets/explorer/measured_trace.js"}
+    script = {"measureTraces": "widgets/explorer/measured_trace.ts"}
     measured = answers_in_node(script, MEASURE, [pack(*pair) for pair in pairs])
     for (trace, compare), found in zip(pairs, measured, strict=True):
         view = TraceView(trace, compare)

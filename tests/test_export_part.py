@@ -56,7 +56,7 @@ def test_eight_bits_are_off_by_no_more_than_the_page_says() -> None:
     for weights in (first.copy(), first - second):
         weights[3] = 0
         sent = eight_bits(weights)
-        decode = {"decodeEightBits": "widgets/base/js/weights.js"}
+        decode = {"decodeEightBits": "widgets/base/weights.ts"}
         shown = answers_in_node(decode, "(sent) => Array.from(decodeEightBits(sent, 512))", bytes(sent))
         off = np.abs(np.reshape(shown, (512, 512)) - weights)
         assert (off <= np.abs(weights).max(axis=1, keepdims=True) / 254 + 1e-7).all()

@@ -47,7 +47,7 @@ def test_the_views_write_every_number_the_same() -> None:
     found = answers_in_node(
         dict.fromkeys(
             ("shortNumber", "formatNumber", "formatSigned", "formatWeight", "weightDigits"),
-            "widgets/base/js/text.js",
+            "widgets/base/text.ts",
         ),
         """(values) => values.map((value) => [
             ...[1, 2, 4, 10].map((digits) => shortNumber(value, digits)),

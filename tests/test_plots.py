@@ -139,13 +139,13 @@ def test_nothing_of_a_token_is_invisible_and_nothing_turns_it() -> None:
     known = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) != "Cn"]
     tokens = [*expected, *known, *(f"a{char}" for char in known)]
     run = "(tokens) => tokens.map((t) => [t, visible(t)]).filter(([t, shown]) => shown !== t)"
-    shown = answers_in_node({"visible": "widgets/base/js/text.js"}, run, tokens)
+    shown = answers_in_node({"visible": "widgets/base/text.ts"}, run, tokens)
     assert dict(shown) == {token: visible(token) for token in tokens if visible(token) != token}
 
 
 def test_the_page_and_the_figures_share_one_colour_scale() -> None:
     ramps = answers_in_node(
-        {"colourRamp": "widgets/base/js/colour.js"},
+        {"colourRamp": "widgets/base/colour.ts"},
         "(scales) => scales.map((stops) => Array.from(colourRamp(stops)))",
         list(STOPS.values()),
     )
@@ -264,7 +264,7 @@ def test_pieces_of_words_are_merged_as_the_page_merges_them() -> None:
     for hide, merge in ((False, True), (True, True), (True, False), (False, False)):
         axis = word_axis(PIECES, WORDS, hide_special=hide, merge_words=merge)
         names, merged = answers_in_node(
-            dict.fromkeys(["axisOf", "gather"], "widgets/explorer/displayed_head.js"),
+            dict.fromkeys(["axisOf", "gather"], "widgets/explorer/displayed_head.ts"),
             """({ names, special, words, hide, merge, weights }) => {
                 const axis = axisOf(names, special, words, { hideSpecial: hide, mergeWords: merge });
                 return [axis.names, Array.from(gather(Float32Array.from(weights), 6, axis, axis))];

@@ -112,7 +112,7 @@ def test_the_claim_is_false_for_sums_and_true_for_rotary(lab: PositionLab) -> No
 
 
 def test_only_with_positions_the_vectors_move(lab: PositionLab, translator: vt.Translator) -> None:
-    for order in lab.data["orders"]:
+    for order in lab.orders:
         reply = lab.answer({"order": order, "positions_on": False})
         assert max(reply["moved"]) < 1e-5
         assert reply["translation"] == reply["as_written"]
@@ -143,9 +143,9 @@ def test_a_page_carries_the_offered_orders_and_the_one_left(
     orders = [question["order"] for question in asked]
     assert orders[0] == [0, 1, 2, 3, 4]
     assert all(order in orders for order in ([4, 3, 2, 1, 0], lab.order))
-    assert len(asked) == 2 * (len(lab.data["orders"]) + 1)
+    assert len(asked) == 2 * (len(lab.orders) + 1)
     assert all(len(json.loads(json.dumps(lab.answer(each)))["moved"]) == 5 for each in asked)
-    assert vt.position_lab(translator, "hello").data["orders"] == [[0]]
+    assert vt.position_lab(translator, "hello").orders == [[0]]
 
 
 # --- what the page computes ------------------------------------------------------------------

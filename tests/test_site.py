@@ -115,6 +115,8 @@ def test_folders_that_cannot_become_a_site_are_refused(tmp_path: Path) -> None:
         write_site([page, write(tmp_path / "other" / "a.ipynb", "# B")], site)
     with pytest.raises(UserError, match=r"would be called 'index.html'"):
         write_site([write(tmp_path / "index.ipynb", "# B")], site)
+    with pytest.raises(UserError, match=r"would be called 'studio.html'"):
+        write_site([write(tmp_path / "studio.ipynb", "# B")], site, studio=vt.softmax_lab([1, 2]))
     with pytest.raises(FileError, match=r"cannot read .*none.ipynb"):
         write_site([tmp_path / "none.ipynb"], site)
     with pytest.raises(FileError, match=r"odd.ipynb' is not a notebook"):

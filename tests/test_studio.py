@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -16,7 +15,7 @@ from tests.support.view_messages import messages
 from viz_transformer.errors import UserError
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.explorer import AttentionExplorer
-from viz_transformer.widgets.studio import Room, Studio
+from viz_transformer.widgets.studio import Studio
 
 SENTENCE = "the teacher lost her book"
 
@@ -35,6 +34,18 @@ def shown(studio: Studio) -> dict[str, tuple[Any, ...]]:
         "heads": (heads.sentence, explorer.kind, explorer.layer, explorer.head, explorer.query),
         "head": (head.text, head.kind, head.layer, head.head, head.query),
     }
+
+
+def test_a_room_is_made_when_it_is_first_asked_for(studio: Studio) -> None:
+    assert list(studio.doors) == ["heads"]
+    with messages(studio) as sent:
+        reply = studio.answer({"open": "off"})
+    assert sorted(name for each in sent for name in each) == ["doors", "rooms"]
+    assert reply == {"room": f"IPY_MODEL_{studio.rooms['off'].model_id}", "door": studio.doors["off"]}
+    studio.sentence = "the cat sleeps"
+    assert studio.rooms["writing"].sentence == "the cat sleeps"
+    assert list(studio.doors) == ["heads", "off", "writing"]
+    assert len(studio.rooms) == len(studio.signs) == 10
 
 
 def test_what_is_set_is_set_in_the_room_that_is_open_and_in_those_entered_later(studio: Studio) -> None:
@@ -109,39 +120,109 @@ def test_a_sentence_comes_to_the_page_with_its_query(studio: Studio) -> None:
     assert studio.query is explorer.query is None
 
 
-def test_the_rooms_of_each_family() -> None:
+def test_the_room_of_heads_off_opens_with_the_chosen_head_off(studio: Studio) -> None:
+    off = studio.rooms["off"]
+    place = {"kind": "cross", "layer": 1, "head": 2}
+    studio.room = "off"
+    assert (off.factors, off.query) == ([{**place, "factor": 0}], 3)
+    off.factors = [{**place, "factor": 0.5}, {**place, "head": 0, "factor": 2}]
+    changed = off.factors
+    studio.room = "heads"
+    studio.query = 4
+    studio.room = "off"
+    assert (off.factors, off.query) == (changed, 4)  # no other head was chosen
+    off.kind, off.layer, off.head = "encoder", 0, 3
+    studio.room = "heads"
+    explorer = studio.rooms["heads"].explorer
+    assert (explorer.kind, explorer.layer, explorer.head, explorer.query) == ("encoder", 0, 3, 4)
+    studio.head = 0
+    studio.room = "off"
+    assert off.factors == [{"kind": "encoder", "layer": 0, "head": 0, "factor": 0}]
+
+
+def test_rooms_without_a_sentence_of_their_own_follow(studio: Studio) -> None:
+    masks, positions = studio.rooms["masks"], studio.rooms["positions"]
+    studio.room = "masks"
+    assert (masks.kind, masks.query, masks.batch.queries[0][3]) == ("cross", 3, "perdió")
+    masks.query, masks.key = 1, 2
+    assert (studio.query, studio.key) == (1, 2)
+    masks.painted, masks.lengths = [[0, 0, 0, False]], [3, 3]
+    studio.sentence = "the cat sleeps"
+    assert masks.words["source"][0] == ["the", "cat", "sleeps", "<eos>"]
+    assert (masks.painted, masks.lengths[0], studio.key) == ([], 4, 2)
+    masks.sentence, masks.query = 1, 0  # another sentence's word is none of the studio's
+    assert studio.query == 1
+    studio.room = "positions"
+    assert (positions.words, positions.order) == (["the", "cat", "sleeps"], [0, 1, 2])
+    assert len(positions.answer({"order": [2, 1, 0], "positions_on": True})["moved"]) == 3
+    studio.room = "heads"
+    assert (studio.rooms["heads"].explorer.query, studio.rooms["heads"].explorer.key) == (1, 2)
+
+
+def test_a_key_does_not_outlive_its_words(studio: Studio) -> None:
+    studio.query, studio.key = 1, 5
+    studio.room = "model"  # it knows no keys
+    studio.rooms["model"].row = 2
+    assert (studio.query, studio.key) == (2, None)
+    studio.key = 1
+    studio.rooms["model"].sentence = "she runs"
+    assert studio.key is None
+    studio.room = "training"
+    studio.query = 1
+    studio.rooms["training"].kind = "encoder"
+    assert (studio.kind, studio.query) == ("encoder", None)
+
+
+#: By what a model does, the keys of the rooms that suit it.
+ROOMS = {
+    "translate": [
+        *("model", "heads", "head", "off", "masks", "positions", "writing", "block", "vectors", "training")
+    ],
+    "continue": ["model", "heads", "head", "off", "masks", "writing", "vectors"],
+    "fill": ["model", "heads", "head", "off", "masks", "vectors"],
+}
+
+
+def test_the_rooms_of_each_family(studio: Studio) -> None:
     language, masked = vt.studio(small_language_model(), "el gato"), vt.studio(small_masked_model(), "el [?]")
-    for studio, kind in ((language, "decoder"), (masked, "encoder")):
-        assert list(studio.rooms) == ["model", "heads", "head"]
-        assert studio.kind == kind
-        assert studio.engine["lab"] == "studio"
+    assert list(studio.rooms) == ROOMS["translate"]
+    for other, task, kind in ((language, "continue", "decoder"), (masked, "fill", "encoder")):
+        assert list(other.rooms) == ROOMS[task]
+        assert other.kind == kind
+        assert other.engine["lab"] == "studio"
     language.sentence = "el gato negro"
     assert language.rooms["heads"].trace.target_tokens == ("<sos>", "el", "gato", "negro")
-    for room in ("model", "head", "heads"):  # each reads the same words: nothing is written beyond them
+    for room in ROOMS["continue"]:  # all but the one that writes read the same words
         language.room = room
     assert language.rooms["model"].sentence == language.rooms["head"].text == "el gato negro"
+    assert language.rooms["masks"].words["written"][0] == ["el", "gato", "negro", "<eos>"]
     language.room = "model"
     assert len(language.rooms["model"].answer({"sentence": "el gato negro"})["target"]) == 4
+    bundled = vt.studio(vt.load_language_model(), "el gato")
+    assert list(bundled.rooms) == [*ROOMS["continue"], "training"]  # it is the one that was recorded
 
 
-def test_another_model_has_the_room_of_its_heads() -> None:
+def test_another_model_has_its_heads_and_those_that_write_heads_off() -> None:
     studio = vt.studio(tiny("BertModel"), "the cat sleeps", tokenizer=word_piece(special=True))
     assert list(studio.rooms) == ["heads"]
     heads = studio.rooms["heads"]
     assert isinstance(heads, AttentionExplorer)
     studio.sentence = "the dog"
     assert heads.trace.source_tokens == studio.trace.source_tokens
-    reply = studio.answer({"text": "the cat"})
-    assert reply["trace"]["sourceTokens"] == list(studio.trace_of("the cat").source_tokens)
-    studio.set_state({"sentence": "the cat", "drawn": "the cat"})
+    [trace] = studio.answer({"text": "the cat", "room": "heads"})["traits"]["data"]["traces"]
+    assert trace["sourceTokens"] == list(studio.trace_of("the cat").source_tokens)
+    studio.set_state({"sentence": "the cat", "drawn": {"heads": "the cat"}})
     assert heads.trace is studio.trace
+    writing = vt.studio(tiny("GPT2LMHeadModel"), "the cat", tokenizer=word_piece(special=True))
+    writing.room = "off"
+    assert (list(writing.rooms), writing.rooms["off"].sentence) == (["heads", "off"], "the cat")
 
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: vt.studio(5), "5 is no model; give vt.load_translator"),
     (lambda: vt.studio(vt.load_translator, "a"), "is no model; give vt.load_translator"),
     (lambda: vt.studio(vt.load_translator(), "the dragon"), "dragon"),
-    (lambda: vt.studio(vt.load_translator(), room="cellar"), "the rooms are model, heads, head"),
+    (lambda: vt.studio(vt.load_translator(), room="cellar"), "the rooms are model, heads, head, off"),
     (lambda: vt.studio(vt.load_translator(), tokenizer=3), "leave tokenizer= out"),
     (lambda: vt.studio(vt.load_translator(), engine="cloud"), "engine='cloud'"),
     (lambda: vt.studio(tiny("BertModel")), "give one: vt.studio"),
@@ -157,12 +238,7 @@ def test_what_does_not_suit_is_refused_in_one_line(make: Callable[[], Any], said
     assert "\n" not in str(refused.value)
 
 
-def test_a_room_says_what_it_shares(studio: Studio) -> None:
-    room = Room("Rows", studio.rooms["head"], {"sentence": "text", "query": "query", "head": "head"})
-    assert room.chosen({}) == {"sentence": SENTENCE, "query": 3, "head": 2}
-    assert room.door()["needed"] == ["sentence", "query", "head"]
-    state = {"sentence": "x", "kind": "cross", "layer": 0, "head": 1, "query": None, "text_size": 1.0}
-    assert room.changes(state) == {"text": "x", "head": 1}
+def test_a_studio_shows_its_open_room_as_a_figure(studio: Studio) -> None:
     assert studio.alt_text().startswith("Its heads. ")
     figure = studio.figure()
     assert figure is not None
@@ -170,34 +246,40 @@ def test_a_room_says_what_it_shares(studio: Studio) -> None:
 
 
 def test_the_page_carries_a_choice_as_python_does(studio: Studio) -> None:
-    states = [
-        {"sentence": SENTENCE, "kind": kind, "layer": layer, "head": 1, "query": query, "text_size": 1.0}
+    text = {"sentence": SENTENCE, "text_size": 1.0}
+    states: list[dict[str, Any]] = [
+        {**text, "kind": kind, "layer": layer, "head": 1, "query": query, "key": key}
         for kind in ("encoder", "decoder", "cross")
         for layer in (0, 1, 9)
-        for query in (None, 2)
+        for query, key in ((None, None), (2, None), (2, 1))
     ]
-    boxes: tuple[dict[str, Any], ...] = (
+    seen: list[dict[str, Any] | None] = [None, states[0], {**states[0], "query": 3}, {**states[0], "head": 0}]
+    places: tuple[dict[str, Any], ...] = (
         {"box": "encoder.1.feed_forward"},
         {"box": "decoder.0.self_attention", "head": None},
         {"box": "decoder.output"},
+        {"kind": "decoder", "side": "right", "sentence": 0, "query": 1, "key": 0},
+        {"kind": "decoder", "side": "left", "sentence": 0, "query": 1},
     )
-    held: list[dict[str, Any]] = [{"text": "a", "row": 4, "head": 3, **box} for box in boxes]
-    doors = [vars(studio)["_rooms"][key].door() for key in ("model", "heads", "head")]
+    usual = {"text": "a", "row": 4, "head": 3, "layer": 1, "box": "decoder.output"}
+    held: list[dict[str, Any]] = [{**usual, **each} for each in places]
+    keys = [
+        key for key in studio.rooms if studio.rooms[key] and key != "heads"
+    ]  # what is inside it, a page finds
     answered = answers_in_node(
-        dict.fromkeys(("changesFor", "chosenIn", "targetOf"), "widgets/studio/rooms.js"),
-        """([doors, states, held]) => [
-            doors.map((door) => states.map((state) => Object.fromEntries(changesFor(door, state)))),
-            held.map((each) => chosenIn(doors[0], (path) => each[targetOf(path)[1]], states[0])),
-        ]""",
-        [doors, states, held],
+        dict.fromkeys(("changesFor", "chosenIn", "targetOf"), "widgets/studio/rooms.ts"),
+        """([doors, states, seen, held]) => doors.map((door) => [
+            states.flatMap((state) => seen.map((each) => changesFor(door, state, each))),
+            held.map((each) => chosenIn(door, (path) => each[targetOf(path)[1]], states[0])),
+        ])""",
+        [[studio.doors[key] for key in keys], states, seen, held],
     )
-    rooms = [vars(studio)["_rooms"][key] for key in ("model", "heads", "head")]
-    assert answered[0] == [[room.changes(state) for state in states] for room in rooms]
-    for each, found in zip(held, answered[1], strict=True):
-        room = replace(rooms[0], view=cast("Any", Held(each)))
-        assert {name: value for name, value in found.items() if value is not None} == {
-            name: value for name, value in room.chosen(states[0]).items() if value is not None
-        }
+    for key, (changes, found) in zip(keys, answered, strict=True):
+        room = vars(studio)["_opened"][key]
+        assert changes == [room.changes(state, each) for state in states for each in seen], key
+        for each, here in zip(held, found, strict=True):
+            room.view = cast("Any", Held(each))
+            assert here == room.chosen(states[0]), key
 
 
 class Held:

@@ -27,7 +27,7 @@ def fixed_number(value: float, digits: int, *, signed: bool = False) -> str:
 
     With `signed`, a number above 0 has its sign too; one that rounds to 0 has none.
 
-    The views do the same in widgets/base/js/text.js.
+    The views do the same in widgets/base/text.ts.
 
     >>> fixed_number(-0.3, 2), fixed_number(-0.001, 2), fixed_number(0.25, 1, signed=True)
     ('−0.30', '0.00', '+0.3')
@@ -45,7 +45,7 @@ def fixed_number(value: float, digits: int, *, signed: bool = False) -> str:
 def short_number(value: float, digits: int = 4) -> str:
     """Return a number in at most so many digits that count: ``16,640``, ``0.0123``, ``3 × 10¹²``.
 
-    The views do the same in widgets/base/js/text.js.
+    The views do the same in widgets/base/text.ts.
 
     >>> short_number(16640.4), short_number(-0.01234, 2), short_number(3.2e12, 1)
     ('16,640', '−0.012', '3 × 10¹²')
@@ -87,7 +87,7 @@ def difference_number(value: float, limit: float, *, signed: bool = True) -> str
 
     Without `signed`, as of weights none of which is below 0, it has no plus.
 
-    The views do the same in widgets/base/js/text.js.
+    The views do the same in widgets/base/text.ts.
 
     >>> difference_number(0.25, 0.4), difference_number(0.0123, 0.04), difference_number(-3.2e-6, 1e-5)
     ('+0.25', '+0.012', '−3.2 × 10⁻⁶')

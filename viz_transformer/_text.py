@@ -96,7 +96,7 @@ def join_tokens(tokens: Iterable[str]) -> str:
     >>> join_tokens(["¿", "dónde", "está", "el", "gato", "?"])
     '¿dónde está el gato?'
 
-    The views do the same in widgets/base/js/text.js.
+    The views do the same in widgets/base/text.ts.
 
     Args:
         tokens: words and punctuation marks.
@@ -123,7 +123,7 @@ def without_markup(text: str) -> str:
     >>> without_markup("The *key*: see [the paper](https://arxiv.org/abs/1706.03762).")
     'The key: see the paper (https://arxiv.org/abs/1706.03762).'
 
-    The views make the same markup into elements, in widgets/base/js/prose.js.
+    The views make the same markup into elements, in widgets/base/prose.ts.
     """
     plain = _MARKS.sub(lambda found: found[1] or found[3], _LINK.sub(r"\1 (\2)", text))
     return " ".join(plain.split())

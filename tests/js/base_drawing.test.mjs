@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pageModel, revive } from "../../viz_transformer/export/page.js";
-import { colourOf, colourRamp, STOPS, textColourOn } from "../../viz_transformer/widgets/base/js/colour.js";
-import { paintThumbnail, paintWeights } from "../../viz_transformer/widgets/base/js/pixels.js";
+import { pageModel, revive } from "../../viz_transformer/export/page.ts";
+import { colourOf, colourRamp, STOPS, textColourOn } from "../../viz_transformer/widgets/base/colour.ts";
+import { paintThumbnail, paintWeights } from "../../viz_transformer/widgets/base/pixels.ts";
 import {
   elide,
   formatNumber,
@@ -15,9 +15,9 @@ import {
   joinPieces,
   runningText,
   visible,
-} from "../../viz_transformer/widgets/base/js/text.js";
-import { differences } from "../../viz_transformer/widgets/base/js/text_difference.js";
-import { decodeWeights } from "../../viz_transformer/widgets/base/js/weights.js";
+} from "../../viz_transformer/widgets/base/text.ts";
+import { differences } from "../../viz_transformer/widgets/base/text_difference.ts";
+import { decodeWeights } from "../../viz_transformer/widgets/base/weights.ts";
 import { assertTable } from "./helpers.mjs";
 
 /** Colours that are their own numbers, from 0 to 255. */
@@ -73,7 +73,7 @@ test("a thumbnail keeps the strongest byte beneath each pixel, of a change the f
     [true, 20],
     [false, 200],
   ]) {
-    paintThumbnail(overview, 1, signed, pixels, 1, { left: 0, top: 0, width: 1, height: 1 }, ramp);
+    paintThumbnail(overview, 1, Boolean(signed), pixels, 1, { left: 0, top: 0, width: 1, height: 1 }, ramp);
     assert.equal(pixels[0], strongest);
   }
 });
@@ -133,7 +133,7 @@ test("a page's model tells of changes as Jupyter's does, and its bytes are bytes
   model.off("change:layer", listener);
   model.set("layer", 2);
   assert.equal(heard, 1);
-  const state = revive({ a: [1, null, "x"], b: { weights: { base64: "AAEC/w==" } } });
+  const state = /** @type {any} */ (revive({ a: [1, null, "x"], b: { weights: { base64: "AAEC/w==" } } }));
   assert.deepEqual(state.a, [1, null, "x"]);
   assert.ok(state.b.weights instanceof DataView);
   assert.deepEqual([...new Uint8Array(state.b.weights.buffer)], [0, 1, 2, 255]);

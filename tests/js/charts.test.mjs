@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { layOut, linePath } from "../../viz_transformer/widgets/base/axes.ts";
-import * as scales from "../../viz_transformer/widgets/base/js/scales.js";
+import * as scales from "../../viz_transformer/widgets/base/scales.ts";
 import { divisorText, equationOf } from "../../viz_transformer/widgets/scaling_lab/sentences.ts";
 import {
   endOf,

@@ -4,24 +4,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as grid from "../../viz_transformer/widgets/base/js/head_grid.js";
-import { marksExplained } from "../../viz_transformer/widgets/base/js/text.js";
-import { nextTextSize } from "../../viz_transformer/widgets/base/js/text_size.js";
+import * as grid from "../../viz_transformer/widgets/base/head_grid.ts";
+import { marksExplained } from "../../viz_transformer/widgets/base/text.ts";
 import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
-import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.js";
-import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.js";
-import * as displayed from "../../viz_transformer/widgets/explorer/displayed_head.js";
-import { labelHeads } from "../../viz_transformer/widgets/explorer/head_labels.js";
-import * as linked from "../../viz_transformer/widgets/explorer/linked_columns.js";
-import { differenceLimit, measureTraces } from "../../viz_transformer/widgets/explorer/measured_trace.js";
+import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.ts";
+import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.ts";
+import * as displayed from "../../viz_transformer/widgets/explorer/displayed_head.ts";
+import { labelHeads } from "../../viz_transformer/widgets/explorer/head_labels.ts";
+import * as linked from "../../viz_transformer/widgets/explorer/linked_columns.ts";
+import { differenceLimit, measureTraces } from "../../viz_transformer/widgets/explorer/measured_trace.ts";
 import { activeInWords, headInWords, notes } from "../../viz_transformer/widgets/explorer/sentences.ts";
-import { twoDecimals } from "../../viz_transformer/widgets/explorer/measures.js";
-import { createMemo } from "../../viz_transformer/widgets/explorer/caches.js";
+import { twoDecimals } from "../../viz_transformer/widgets/explorer/measures.ts";
+import { createMemo } from "../../viz_transformer/widgets/explorer/caches.ts";
 import { scaled } from "../../viz_transformer/widgets/explorer/colour_scale.ts";
 import * as columns from "../../viz_transformer/widgets/explorer/columns.ts";
 import { csvOf } from "../../viz_transformer/widgets/explorer/saving.ts";
 import * as told from "../../viz_transformer/widgets/explorer/readout.ts";
-import * as selection from "../../viz_transformer/widgets/explorer/selection.js";
+import * as selection from "../../viz_transformer/widgets/explorer/selection.ts";
 import { assertNear, assertTable, floats, withoutMarks } from "./helpers.mjs";
 
 const NONE = { query: null, key: null };
@@ -476,15 +475,6 @@ test("the table of a large head holds what is pinned or strongest", () => {
   assert.match(caption, /The other 27 are masked or 0\.$/);
   assert.deepEqual([placeOf(1, 0), placeOf(1, 5), placeOf(2, 0)], [[2, 1], null, null]);
   assert.deepEqual(strongestCells(Float32Array.from([0.5, -0.9, 0.5, 0.5]), 2), [1, 0]);
-});
-
-test("text sizes go up and down and stop at the ends", () => {
-  assertTable(nextTextSize, [
-    [1, 1, 1.25],
-    [1, -1, 0.8],
-    [2.5, 1, 2.5],
-    [0.8, -1, 0.8],
-  ]);
 });
 
 test("a search marks the words that hold it, and goes through them", () => {

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as heatmap from "../../viz_transformer/widgets/base/js/heatmap.js";
-import { axisOf } from "../../viz_transformer/widgets/explorer/displayed_head.js";
-import * as picture from "../../viz_transformer/widgets/explorer/patch_picture.js";
-import { keptOf, pairInWords, pairsOf } from "../../viz_transformer/widgets/explorer/sentence_pair.js";
-import { WeightStore } from "../../viz_transformer/widgets/explorer/weight_store.js";
+import * as heatmap from "../../viz_transformer/widgets/base/heatmap.ts";
+import { axisOf } from "../../viz_transformer/widgets/explorer/displayed_head.ts";
+import * as picture from "../../viz_transformer/widgets/explorer/patch_picture.ts";
+import { keptOf, pairInWords, pairsOf } from "../../viz_transformer/widgets/explorer/sentence_pair.ts";
+import { WeightStore } from "../../viz_transformer/widgets/explorer/weight_store.ts";
 import { assertTable, floats } from "./helpers.mjs";
 
 test("arrow keys move the cell up to the edges", () => {

@@ -3,16 +3,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { LABELS, labelColour } from "../../viz_transformer/widgets/base/js/colour.js";
+import { LABELS, labelColour } from "../../viz_transformer/widgets/base/colour.ts";
 import { headInWords } from "../../viz_transformer/widgets/explorer/sentences.ts";
-import { shownInWords } from "../../viz_transformer/widgets/explorer/selection.js";
-import * as wall from "../../viz_transformer/widgets/explorer/wall_heads.js";
+import { shownInWords } from "../../viz_transformer/widgets/explorer/selection.ts";
+import * as wall from "../../viz_transformer/widgets/explorer/wall_heads.ts";
 import {
   cellBox,
   moveOnWall,
   wallHeadAt,
   wallLayout,
-} from "../../viz_transformer/widgets/explorer/wall_layout.js";
+} from "../../viz_transformer/widgets/explorer/wall_layout.ts";
 import { assertTable, withoutMarks } from "./helpers.mjs";
 
 const EVERYTHING = { order: "layer", labels: [], layers: [], least: null };
@@ -110,6 +110,11 @@ test("the arrow keys move over cells, from one kind to the next, and to what a f
       [only("induction"), "encoder", 0, 0, "ArrowDown", "encoder,0,0"],
     ],
   );
+});
+
+test("in a low window the kinds of a shallow model, one below another, keep pictures that can be read", () => {
+  const kinds = ["encoder", "decoder", "cross"].map((kind) => ({ ...HEADS, kind }));
+  for (const { cellHeight } of layoutOf(kinds, 600, 200).sections) assert.ok(cellHeight >= 24);
 });
 
 test("each head of the wall is found under its middle, and stays inside the room", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addFrames } from "../../viz_transformer/widgets/base/js/frames.js";
+import { addFrames } from "../../viz_transformer/widgets/base/frames.ts";
 
 let frames, idle, observer, listeners, canvas, drawn, known, papers;
 

@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { drawMatrix, labelsOf, matrixLayout } from "../../viz_transformer/widgets/base/js/heatmap.js";
+import { drawMatrix, labelsOf, matrixLayout } from "../../viz_transformer/widgets/base/heatmap.ts";
 import { wordsRead } from "../../viz_transformer/widgets/explorer/readout.ts";
 
-const THEME = {
+const THEME = /** @type {any} */ ({
   scale: 1,
   family: "sans",
   stops: ["#ffffff", "#000000"],
   measure: (text, size) => text.length * size * 0.55,
-};
+});
 const NOTHING = { query: null, key: null };
 
 /** The texts that the matrix of `count` words writes at a width. */
@@ -30,7 +30,7 @@ function textsOf(count, width, { active = NOTHING, pinned = active, named = { qu
   const layout = matrixLayout({ ...shown, width, maxHeight: 420, rowLabel: 40, colLabel: 40 });
   const canvas = /** @type {any} */ ({ style: {}, getContext: () => context });
   const marks = { active, pinned, named, found: null, least: 0, waiting: "" };
-  drawMatrix(canvas, layout, {}, { ...shown, weights }, marks, THEME);
+  drawMatrix(canvas, layout, canvas, { ...shown, weights }, marks, THEME);
   return { written, layout };
 }
 

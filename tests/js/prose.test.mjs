@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { paragraphsOf, safeHref } from "../../viz_transformer/widgets/base/js/prose.js";
+import { paragraphsOf, safeHref } from "../../viz_transformer/widgets/base/prose.ts";
 import { traitsOf } from "../../viz_transformer/widgets/base/prose_links.ts";
 
 /** Paragraphs with the kind of each piece before its text. */

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createLruCache } from "../../viz_transformer/widgets/explorer/caches.js";
-import { combine, unpackBits, WeightStore } from "../../viz_transformer/widgets/explorer/weight_store.js";
+import { createLruCache } from "../../viz_transformer/widgets/explorer/caches.ts";
+import { combine, unpackBits, WeightStore } from "../../viz_transformer/widgets/explorer/weight_store.ts";
 import { floats, halves } from "./helpers.mjs";
 
 const tick = () => new Promise((done) => setTimeout(done, 0));

@@ -8,6 +8,15 @@ from playwright.sync_api import Locator
 
 from tests.support.ui_jupyterlab import next_frames
 
+#: Windows, and the least share of a view there that is heads and stage. A page leaves 40 pixels beside it.
+LEAST = {
+    "a laptop": (1280, 800, 0.65),
+    "a projector": (1024, 768, 0.58),
+    "a cell of 900 pixels": (940, 800, 0.60),
+}
+SPANNED = 0.75  # of the stage below its headline
+WORDS, CONTROLS = 40, 6
+
 _MEASURE = """(root) => {
     const boxOf = (node) => node.getBoundingClientRect();
     const areaOf = (node) => node ? boxOf(node).width * boxOf(node).height : 0;
@@ -38,7 +47,7 @@ _MEASURE = """(root) => {
         take({ left: left + by * box.left, right: left + by * box.right,
             top: top + by * box.top, bottom: top + by * box.bottom });
     }
-    for (const node of picture.querySelectorAll("svg *, table"))
+    for (const node of picture.querySelectorAll("svg *, table, img"))
         if (!node.children.length || node.localName === "table") if (boxOf(node).width) take(boxOf(node));
     const text = document.createTreeWalker(picture, NodeFilter.SHOW_TEXT);
     const range = document.createRange();
@@ -89,3 +98,12 @@ def areas_of(root: Locator) -> Areas:
     next_frames(root)
     next_frames(root)
     return Areas(**root.evaluate(_MEASURE))
+
+
+def too_little(found: Areas, share: float) -> list[str]:
+    """Return what of a view's picture is too small, or too much beside it."""
+    short = {"share": share, "across": SPANNED, "down": SPANNED}
+    much = {"words": WORDS, "controls": CONTROLS}
+    return [
+        f"{name} {getattr(found, name):.3f}" for name, least in short.items() if getattr(found, name) < least
+    ] + [f"{name} {getattr(found, name)}" for name, most in much.items() if getattr(found, name) > most]

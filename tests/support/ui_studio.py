@@ -11,7 +11,33 @@ from tests.support.ui_jupyterlab import next_frames
 
 SENTENCE = "the teacher lost her book"
 OPENED: dict[str, Any] = {"kind": "Cross-attention", "layer": 1, "head": 2, "word": "su"}
-NAMES = {"model": "The whole model", "heads": "Its heads", "head": "One head by hand"}
+NAMES = {
+    "model": "The whole model",
+    "heads": "Its heads",
+    "head": "One head by hand",
+    "off": "Heads off",
+    "masks": "Masks",
+    "positions": "Positions",
+    "writing": "Writing",
+    "block": "A block",
+    "vectors": "Vectors",
+    "training": "Training",
+}
+#: The rooms that show a head, of which these tests know all that is chosen.
+OF_A_HEAD = ("model", "heads", "head")
+#: What is in each room.
+INSIDE = {
+    "model": ".vt-architecture",
+    "heads": ".vt-explorer",
+    "head": ".vt-stepper",
+    "off": ".vt-head-lab",
+    "masks": ".vt-mask-lab",
+    "positions": ".vt-position-lab",
+    "writing": ".vt-beam-stepper",
+    "block": ".vt-block-lab",
+    "vectors": ".vt-embedding-map",
+    "training": ".vt-training-scrubber",
+}
 #: How each room says which attention it shows, by what the others say.
 IN_MODEL = {
     "Cross-attention": "Cross-attention, decoder layer",
@@ -34,16 +60,28 @@ class Studio:
     def door(self, room: str) -> Locator:
         return self.root.locator(".vt-studio-row").get_by_role("button", name=NAMES[room])
 
+    @property
+    def list(self) -> Locator:
+        """The rooms, where there is no space for a row of doors."""
+        return self.root.locator(".vt-studio-list")
+
     def go(self, room: str) -> None:
-        self.door(room).click()
+        """Go through a door, or choose it from the list."""
+        if self.list.count():
+            self.list.select_option(room)
+        else:
+            self.door(room).click()
         self.stands_in(room)
 
     def stands_in(self, room: str) -> None:
-        expect(self.door(room)).to_have_attribute("aria-current", "true")
-        inside = {"model": ".vt-architecture", "heads": ".vt-explorer", "head": ".vt-stepper"}[room]
+        if self.list.count():
+            expect(self.list).to_have_value(room)
+        else:
+            expect(self.door(room)).to_have_attribute("aria-current", "true")
+        inside = self.open.locator(INSIDE[room])
         expect(self.open).to_have_count(1)
-        expect(self.open.locator(inside)).to_be_visible()
-        next_frames(self.open.locator(inside))
+        expect(inside).to_be_visible()
+        next_frames(inside)
 
     def press(self, name: str) -> None:
         self.root.locator(".vt-studio-row").get_by_role("button", name=name).click()

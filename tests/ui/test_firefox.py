@@ -138,8 +138,8 @@ def test_every_view_is_drawn_and_fits(tab: Tab, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first page of a site of two notebooks."""
+def site(tmp_path_factory: pytest.TempPathFactory, translator: vt.Translator) -> Path:
+    """The first page of a site of two notebooks and a studio."""
     folder = tmp_path_factory.mktemp("site")
     for name, text, code in (("01_first", FIRST, PREDICT), ("02_second", "# 2 · Second", TRANSLATE)):
         notebook = nbformat.v4.new_notebook(
@@ -148,7 +148,23 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         nbformat.write(notebook, folder / f"{name}.ipynb")
     with kernels_find_this_clone():
-        return write_site(sorted(folder.glob("*.ipynb")), folder / "site", title="A course")
+        studio, notebooks = vt.studio(translator, "the cat sleeps"), sorted(folder.glob("*.ipynb"))
+        return write_site(notebooks, folder / "site", title="A course", studio=studio)
+
+
+@pytest.mark.weekly
+def test_the_studio_of_the_site_reads_a_sentence(tab: Tab, site: Path, translator: vt.Translator) -> None:
+    tab.goto(site.as_uri())
+    tab.click("a[href='studio.html']")
+    tab.wait_for_text("h1", "The studio")
+    check_it_fits(tab, "studio", ".vt-studio .vt-explorer")
+    tab.click(".vt-studio .vt-pencil")
+    tab.fill(".vt-studio input[type=text]", SENTENCE)
+    tab.press("Enter")
+    tab.wait_for_text(".vt-studio .vt-header", translator.translate(SENTENCE).tokens[-1])
+    tab.click(".vt-studio [data-room=model]")
+    wait_until_drawn(tab, ".vt-studio .vt-architecture")
+    tab.wait_for_text(".vt-studio .vt-architecture", "street")
 
 
 @pytest.mark.weekly

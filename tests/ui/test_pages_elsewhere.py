@@ -186,6 +186,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cells = [
             nbformat.v4.new_markdown_cell(text),
             nbformat.v4.new_code_cell(f"{view}vt.explore(make_trace())"),
+            nbformat.v4.new_markdown_cell("\n\n".join(["In [head 0·2](#set:head=2)."] + 12 * [text[8:]])),
             nbformat.v4.new_code_cell('vt.predict_number("How many heads?", 8, name="p1")'),
         ]
         kernel = {"name": "python3", "display_name": "Python 3"}
@@ -220,6 +221,28 @@ def test_a_site_works_below_a_path_and_in_a_sandboxed_frame(page: Page, site: Pa
         page.evaluate("history.back()")  # in the frame: Playwright's own waits for the page around it
         expect(inner.locator(".vt-lessons b")).to_have_text(["One", "Two"])
     assert errors == []
+
+
+@pytest.mark.slow
+def test_on_a_phone_headline_and_picture_stay_in_sight_while_their_text_is_read(
+    new_page: Callable[..., Page], site: Path
+) -> None:
+    page = new_page(viewport=PHONE)
+    page.goto(site.with_name("01_lesson.html").as_uri())
+    title = page.locator(".vt-explorer .vt-title")
+    expect(title).to_contain_text("layer 0 · head 0")
+    word = page.get_by_role("button", name="head 0·2")
+    word.evaluate("(word) => scrollTo(0, word.getBoundingClientRect().top - 0.75 * innerHeight)")
+    cut = page.locator(".vt-cut")
+    expect(cut).to_have_count(1)
+    bar = page.locator(".vt-site-bar").bounding_box()
+    headline, picture = (page.locator(f".vt-{part}").first.bounding_box() for part in ("headline", "picture"))
+    assert bar["y"] + bar["height"] <= headline["y"] < headline["y"] + 60
+    assert picture["y"] + picture["height"] < 0.65 * PHONE["height"]
+    word.click()  # where the rest of the view would lie over it
+    expect(title).to_contain_text("layer 0 · head 2")
+    page.keyboard.press("Shift+Tab")
+    expect(cut).to_have_css("clip-path", "none")  # the keyboard is in the view: all of it is shown
 
 
 @pytest.mark.slow

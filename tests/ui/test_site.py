@@ -12,7 +12,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
+import viz_transformer as vt
+from tests.support.on_screen import type_text
 from tests.support.ui_jupyterlab import errors_of
+from tests.support.ui_studio import SENTENCE, Studio
 from tests.support.ui_windows import LAPTOP, NARROWEST, PHONE, SMALL, kernels_find_this_clone
 from viz_transformer.export.site import write_site
 
@@ -35,7 +38,10 @@ from IPython.display import HTML, Markdown
 display(HTML(f"<div>{'wide' * 40}</div>"), Markdown(f"`{'wide' * 40}`"))
 vt.explore(make_trace(), layer=1)
 """
-SET = "In [head 0·2](#set:layer=0&head=2) and in [query 1](#set:query=1); [nobody's](#set:colour=red)."
+SET = (
+    "In [head 0·2](#set:layer=0&head=2) and in [query 1](#set:query=1), as a [matrix](#set:picture=matrix); "
+    "[nobody's](#set:colour=red)."
+)
 DRAW = """
 import matplotlib.pyplot as plt
 figure, ax = plt.subplots()
@@ -46,8 +52,8 @@ ASK = 'vt.predict_number("How many heads?", 8, unit="heads")'
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The first page of a site of two notebooks."""
+def site(tmp_path_factory: pytest.TempPathFactory, translator: vt.Translator) -> Iterator[Path]:
+    """The first page of a site of two notebooks and a studio."""
     folder = tmp_path_factory.mktemp("site")
     for name, text in (("01_first", FIRST), ("02_second", "# 2 · Second")):
         cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(SHOW)]
@@ -59,7 +65,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         nbformat.write(notebook, folder / f"{name}.ipynb")
     with kernels_find_this_clone():
         notebooks = sorted(folder.glob("*.ipynb"))
-        yield write_site(notebooks, folder / "site", title="A course")
+        studio = vt.studio(translator, SENTENCE)
+        yield write_site(notebooks, folder / "site", title="A course", studio=studio)
     assert not list(folder.rglob("left_behind.txt"))
 
 
@@ -94,6 +101,22 @@ def test_every_lesson_of_the_site_is_reached_and_its_views_work(page: Page, site
     names = ["index.html", "01_first.html", "02_second.html", "01_first.html", "index.html"]
     assert heard == [site.with_name(name).as_uri() for name in names]
     assert page.evaluate("window.pwned") is None
+
+
+def test_the_first_page_leads_to_a_studio_that_reads_sentences_of_ones_own(page: Page, site: Path) -> None:
+    heard = errors_of(page)
+    page.on("request", lambda request: heard.append(request.url))
+    page.goto(site.as_uri())
+    page.get_by_role("link", name="The studio").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("The studio")
+    studio = Studio(page.locator(".vt-studio"))
+    studio.stands_in("heads")
+    type_text(studio.open, "she runs")
+    studio.go("model")
+    studio.reads("she runs")
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    page.locator(".vt-site-bar").get_by_role("link", name="Course").click()
+    assert heard == [site.as_uri(), site.with_name("studio.html").as_uri(), site.as_uri()]
 
 
 def test_what_follows_a_question_waits_behind_a_curtain_until_it_is_answered(page: Page, site: Path) -> None:
@@ -135,6 +158,14 @@ def test_words_in_the_prose_set_the_view_above_them(page: Page, site: Path) -> N
     page.locator(".vt-explorer canvas").first.focus()
     page.keyboard.press("ArrowRight")
     expect(head).to_have_attribute("aria-pressed", "false")
+    matrix, mode = page.get_by_role("button", name="matrix", exact=True), page.locator(".vt-place")
+    expect(mode).to_have_attribute("data-mode", "linked")
+    expect(matrix).to_have_attribute("aria-pressed", "false")  # though it is what `picture` is
+    matrix.click()
+    expect(mode).to_have_attribute("data-mode", "matrix")
+    expect(matrix).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Linked").click()
+    expect(matrix).to_have_attribute("aria-pressed", "false")
     assert page.url == address
     # What no view has stays a link.
     expect(page.get_by_role("link", name="nobody's")).to_have_count(1)

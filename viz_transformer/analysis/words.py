@@ -58,7 +58,7 @@ def word_axis(
     Raises:
         UserError: if there is not one number, or None, for each token.
 
-    The views do the same in widgets/explorer/displayed_head.js.
+    The views do the same in widgets/explorer/displayed_head.ts.
     """
     if words is not None and len(words) != len(tokens):
         raise UserError(

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_closed_pipe(error: OSError) -> bool:
-    """Whether nobody reads the output any more; Windows calls that an invalid argument, as it does much else."""
+    """Whether nobody reads the output any more; Windows says that an argument is invalid, as of much else."""
     if error.errno != errno.EINVAL:
         return isinstance(error, BrokenPipeError)
     try:

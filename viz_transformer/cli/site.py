@@ -42,14 +42,19 @@ def _site(options: argparse.Namespace) -> int:
     names = options.lesson
     lessons = course() if names is None else [find_lesson(name) for name in names]
     if not options.overwrite:
-        check_linked(given_path(options.folder), {f"{lesson.path.stem}.html" for lesson in lessons})
+        written = {f"{lesson.path.stem}.html" for lesson in lessons} | (
+            {"studio.html"} if names is None else set()
+        )
+        check_linked(given_path(options.folder), written)
 
+    import viz_transformer as vt
     from viz_transformer.export.site import write_site
 
     index = write_site(
         [lesson.path for lesson in lessons],
         options.folder,
         title="Attention, lesson by lesson",
+        studio=vt.studio(vt.load_translator()) if names is None else None,
         max_megabytes=options.max_megabytes,
         progress=lambda written: print(f"wrote {written}", flush=True),
         tell=print,

@@ -15,7 +15,7 @@ import { readSafetensors } from "./safetensors.ts";
 
 /**
  * What answers each lab's requests, by the lab's name. Each is given the models by name, the
- * request, and what the lab was made with; labs/*.py answer the same requests in the kernel.
+ * request, and what the lab was made with; their live.py answer the same requests in the kernel.
  */
 const ANSWERS: Record<string, (models: never, request: never, context: never) => unknown> = {
   architecture: answerArchitecture,
@@ -53,19 +53,16 @@ function makeEngine(widget: Widget) {
   };
 }
 
+type PageEngine = Awaited<
+  NonNullable<ReturnType<NonNullable<typeof globalThis.vtEngines>["get"]>>["promise"]
+>;
 type Answer = (models: Models, request: unknown, context: unknown) => unknown;
-type Engine = ReturnType<typeof makeEngine>;
 
-declare global {
-  /** The engines by the digests of their models; `resolve` where a view waits for one. */
-  var vtEngines: Map<string, { promise: Promise<Engine>; resolve?: (engine: Engine) => void }> | undefined;
-}
-
-/** Leave the engine where widgets/base/js/page_engine.js looks for it, whichever came first. */
+/** Leave the engine where widgets/base/page_engine.ts looks for it, whichever came first. */
 function initialize({ model }: { model: Widget }) {
   globalThis.vtEngines ??= new Map();
   const digest = model.get("digest");
-  const engine = makeEngine(model);
+  const engine = makeEngine(model) as PageEngine;
   const awaited = globalThis.vtEngines.get(digest);
   if (awaited?.resolve) awaited.resolve(engine);
   else globalThis.vtEngines.set(digest, { promise: Promise.resolve(engine) });

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ipywidgets
+
 from viz_transformer._files import check_not_input, given_path, make_folder, text_beside
 from viz_transformer._html import script_json, source_hash
 from viz_transformer._text import given_heading
@@ -24,9 +26,10 @@ from viz_transformer.export.course_drawing import course_drawing
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.notebook import Frame, NotebookPage, convert, page_html
 from viz_transformer.export.page import check_replaceable, document, page_script, write_page
+from viz_transformer.export.page_parts import parts_of_live, ready_for_export
 from viz_transformer.export.sections import Section
 
-INDEX = "index.html"
+INDEX, STUDIO = "index.html", "studio.html"
 #: A kernel with torch takes half a gigabyte; and more would wait for the longest lesson.
 _MOST_AT_A_TIME = 4
 
@@ -37,6 +40,7 @@ _MARKS = re.compile(r"[*`]+|(?<!\w)_|_(?!\w)")
 
 _COURSE = "One Transformer, and a lesson for each part of it"
 _DOORS = "Each part of the model is a door to its lesson."
+_TO_STUDIO = f'<a href="{STUDIO}">The studio</a> shows a sentence of yours in linked views.'
 _ABOUT = (
     "Every picture on these pages can be used. The models run in the page, without Python and without a "
     "network, and what you answer is kept in this browser alone."
@@ -75,6 +79,7 @@ def write_site(
     folder: str | os.PathLike[str],
     *,
     title: str = "Lessons",
+    studio: ipywidgets.Widget | None = None,
     max_megabytes: float = 50,
     progress: Callable[[Path], None] = lambda _: None,
     tell: Callable[[str], object] = warnings.warn,
@@ -90,6 +95,7 @@ def write_site(
         notebooks: the notebook files, in their order.
         folder: where to write; made if it is not there.
         title: the heading of the first page.
+        studio: a view that has a page of its own, ``studio.html``, to which the first page leads.
         max_megabytes: no page may be larger than this many megabytes (10^6 bytes).
         progress: called with each page's path when it is written.
         tell: called with what is left out of a page, in a sentence, if anything is.
@@ -104,10 +110,11 @@ def write_site(
     if not pages:
         raise UserError("a site needs a notebook, and none was given; give their paths")
     names = [page.name for page in pages]
-    if twice := [name for name in names if names.count(name) > 1 or name == INDEX]:
+    own = [INDEX] if studio is None else [STUDIO, INDEX]
+    if twice := [name for name in names if names.count(name) > 1 or name in own]:
         raise UserError(f"two pages of the site would be called {twice[0]!r}; give the notebooks other names")
     target = make_folder(folder, "give another one")
-    for name in [*names, INDEX]:
+    for name in [*names, *own]:
         check_not_input(target / name, *notebooks)
         check_replaceable(target / name)
     listed, sections = [], []
@@ -119,7 +126,10 @@ def write_site(
             tell(f"{str(page.notebook)!r}: {converted.left_out}")
         listed.append({"name": page.name, "asked": converted.parts.kept})
         sections += [_searched(page, section) for section in converted.sections]
-    index = _index(pages, title, {"pages": listed, "sections": sections})
+    if studio is not None:
+        text = _studio_page(studio, pages, title)
+        progress(write_page(target / STUDIO, text, max_megabytes=max_megabytes))
+    index = _index(pages, title, {"pages": listed, "sections": sections}, own)
     return write_page(target / INDEX, index, max_megabytes=max_megabytes)
 
 
@@ -193,18 +203,34 @@ def _frame(pages: Sequence[Page], number: int, sections: Sequence[Section], titl
     contents = f"<h2>On this page</h2><ol>{on_page}</ol>" if on_page else ""
     time = f'<span class="vt-time">{html.escape(page.time)}</span>' if page.time else ""
     bar = _bar(
-        f'<a class="vt-back" href="{INDEX}" title="{html.escape(title)}">Course</a>'
-        f'<b class="vt-here">{html.escape(page.title)}</b>{_dots(pages, page)}{time}',
+        f'{_way_back(title)}<b class="vt-here">{html.escape(page.title)}</b>{_dots(pages, page)}{time}',
         contents,
     )
     way_on = (
         f'<nav class="vt-way-on" aria-label="Before and after">{_neighbour(before, "← ", "")}<span></span>'
         f"{_neighbour(after, '', ' →')}</nav>"
     )
+    return _framed(bar, f"{way_on}\n", {"page": page.name}, pages)
+
+
+def _framed(bar: str, below: str, data: dict[str, Any], pages: Sequence[Page]) -> Frame:
     listed = [{"name": each.name, "asked": []} for each in pages]
-    below = f"{way_on}\n{_script({'page': page.name, 'pages': listed})}"
     styles = [inline_style(text_beside(__file__, "site.css"))]
-    return Frame(bar, below, styles, allowed=[source_hash(page_script("site.js"))])
+    hashes = [source_hash(page_script("site.js"))]
+    return Frame(bar, below + _script({**data, "pages": listed}), styles, allowed=hashes)
+
+
+def _studio_page(studio: ipywidgets.Widget, pages: Sequence[Page], title: str) -> str:
+    """Return the page of a view, below the bar of the site."""
+    parts = parts_of_live(ready_for_export([studio]))
+    page = NotebookPage("The studio", parts.add(studio.model_id), parts, ())
+    return page_html(
+        page, _framed(_bar(f'{_way_back(title)}<h1 class="vt-here">The studio</h1>'), "", {}, pages)
+    )
+
+
+def _way_back(title: str) -> str:
+    return f'<a class="vt-back" href="{INDEX}" title="{html.escape(title)}">Course</a>'
 
 
 def _bar(inside: str, more: str = "") -> str:
@@ -244,7 +270,7 @@ def _script(data: dict[str, Any]) -> str:
     )
 
 
-def _index(pages: Sequence[Page], title: str, data: dict[str, Any]) -> str:
+def _index(pages: Sequence[Page], title: str, data: dict[str, Any], own: Sequence[str]) -> str:
     """Return the first page: the model, drawn, each part a door to its lesson; and the list of lessons."""
     doors = {
         LESSONS.index(page.notebook.stem) + 1: (page.name, page.title)
@@ -255,6 +281,8 @@ def _index(pages: Sequence[Page], title: str, data: dict[str, Any]) -> str:
     if doors:
         heading, about, drawn = _COURSE, f"{_DOORS} {_ABOUT}", course_drawing(doors)
         named = f'<b class="vt-here">{html.escape(title)}</b>'
+    if STUDIO in own:
+        about = f"{about} {_TO_STUDIO}"
     search = '<input type="search" class="vt-search" placeholder="Search" aria-label="Search all lessons">'
     lessons = "\n".join(map(_entry, pages))
     main = (

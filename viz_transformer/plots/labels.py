@@ -29,7 +29,7 @@ def visible(token: str) -> str:
     """Return a token as it is shown: nothing invisible, nothing that would break or turn the line.
 
     A character that cannot be seen is named by its code point, ``<U+00A0>``; one that joins its
-    neighbours does so, unless nothing in the token is seen. widgets/base/js/text.js does the same for
+    neighbours does so, unless nothing in the token is seen. widgets/base/text.ts does the same for
     the interactive views.
 
     >>> visible("\\u202e12.50")

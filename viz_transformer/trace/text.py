@@ -20,7 +20,7 @@ def running_text(tokens: Sequence[str]) -> str:
     >>> running_text(("▁Ein", "▁Lie", "ge", "stuhl", "<eos>"))
     'Ein Liegestuhl <eos>'
 
-    The views do the same in widgets/base/js/text.js.
+    The views do the same in widgets/base/text.ts.
 
     Args:
         tokens: as the model reads them.

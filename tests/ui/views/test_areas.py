@@ -8,33 +8,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.ui_areas import Areas, areas_of
-from tests.support.ui_staged import STAGED
+from tests.support.ui_areas import LEAST, areas_of, too_little
+from tests.support.ui_staged import LONG_STAGED, STAGED
 from tests.support.ui_sweep import ROOT
 from viz_transformer.export import export_html
 
-#: Windows, and the least share of a view there that is heads and stage. A page leaves 40 pixels beside it.
-LEAST = {
-    "a laptop": (1280, 800, 0.65),
-    "a projector": (1024, 768, 0.58),
-    "a cell of 900 pixels": (940, 800, 0.60),
-}
-SPANNED = 0.75  # of the stage below its headline
-WORDS, CONTROLS = 40, 6
 
-
-def too_little(found: Areas, share: float) -> list[str]:
-    """Return what of a view's picture is too small, or too much beside it."""
-    short = {"share": share, "across": SPANNED, "down": SPANNED}
-    much = {"words": WORDS, "controls": CONTROLS}
-    return [
-        f"{name} {getattr(found, name):.3f}" for name, least in short.items() if getattr(found, name) < least
-    ] + [f"{name} {getattr(found, name)}" for name, most in much.items() if getattr(found, name) > most]
-
-
-@pytest.mark.parametrize("name", STAGED)
+@pytest.mark.parametrize("name", [*STAGED, *LONG_STAGED])
 def test_the_picture_has_most_of_the_view(kept_page: Page, tmp_path: Path, name: str) -> None:
-    kept_page.goto(export_html(STAGED[name](), tmp_path / "page.html").as_uri())
+    make = (STAGED | LONG_STAGED)[name]
+    kept_page.goto(export_html(make(), tmp_path / "page.html").as_uri())
     root = kept_page.locator(ROOT).first
     expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
     wrong = {}

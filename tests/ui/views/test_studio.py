@@ -10,10 +10,15 @@ from playwright.sync_api import Page, expect
 import viz_transformer as vt
 from tests.support.on_screen import show, type_text
 from tests.support.spanish_models import small_language_model, small_masked_model
+from tests.support.ui_areas import LEAST, areas_of, too_little
 from tests.support.ui_jupyterlab import next_frames, open_exported
-from tests.support.ui_studio import NAMES, OPENED, SENTENCE, Studio
+from tests.support.ui_studio import INSIDE, NAMES, OF_A_HEAD, OPENED, SENTENCE, Studio
+from tests.support.ui_sweep import findings
 from viz_transformer.export import export_html
 from viz_transformer.translator import Translator
+
+#: What the row of doors takes of a view's share, and a header of two rows with it.
+ROW, TWO_ROWS = 0.01, {"masks": 0.03}
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +61,21 @@ def test_the_doors_carry_kind_layer_head_and_query(studio: Studio) -> None:
 
 
 def test_the_doors_carry_the_sentence_from_any_room(studio: Studio) -> None:
-    texts = {"head": "the cat sleeps", "model": "she runs", "heads": "the white cow does not sleep"}
+    texts = {
+        "head": "the cat sleeps",
+        "off": "she runs",
+        "masks": "the white cow does not sleep",
+        "positions": "the dog sees the cat",
+        "writing": "the teacher sleeps",
+        "block": "he runs",
+        "model": "she sleeps",
+        "heads": "the black cat sleeps",
+    }
     for room, text in texts.items():
         studio.go(room)
         type_text(studio.open, text)
         studio.reads(text)
-        for other in NAMES:
+        for other in NAMES.keys() - {"vectors", "training"}:
             studio.go(other)
             studio.reads(text)
     studio.go("heads")
@@ -143,7 +157,7 @@ def test_thirty_fast_clicks_leave_one_room_that_shows_the_choice(studio: Studio)
     studio.root.evaluate(
         """(root) => {
             const doors = root.querySelectorAll(".vt-studio-doors button");
-            for (let click = 0; click < 30; click++) doors[(click * 7 + (click >> 2)) % 3].click();
+            for (let click = 0; click < 30; click++) doors[(click * 7 + (click >> 2)) % doors.length].click();
             doors[0].click();
         }"""
     )
@@ -174,15 +188,60 @@ def test_the_keyboard_alone_goes_through_the_doors(studio: Studio) -> None:
 
 
 def test_the_inspector_has_doors_to_the_other_rooms(studio: Studio) -> None:
-    for room in ("heads", "model", "head"):
+    for room in OF_A_HEAD:
         studio.go(room)
-        for other in NAMES.keys() - {room}:
+        for other in set(OF_A_HEAD) - {room}:
             doors = studio.open.get_by_role("navigation", name="Go on from here")
             doors.get_by_role("button", name=NAMES[other]).click()
             studio.shows(other, **OPENED)
             expect(studio.door(other)).to_be_focused()
             studio.press("Back")
             studio.shows(room, **OPENED)
+
+
+def test_a_head_is_off_in_the_room_of_heads_off_and_the_one_chosen_there_is_seen_in_the_others(
+    studio: Studio,
+) -> None:
+    def goes_on(room: str) -> None:
+        doors = studio.open.get_by_role("navigation", name="Go on from here")
+        doors.get_by_role("button", name=NAMES[room]).click()
+        studio.stands_in(room)
+
+    headline = studio.open.locator(".vt-headline")
+    goes_on("off")
+    expect(headline).to_contain_text("Without cross head 1·2")
+    studio.open.get_by_role("button", name="All heads on").click()
+    studio.go("writing")
+    studio.go("off")  # as it was left: no other head was chosen
+    expect(studio.open.get_by_role("button", name="All heads on")).to_be_disabled()
+    studio.open.locator(".vt-heads").get_by_role("button", name="encoder layer 1 head 3").first.click()
+    goes_on("heads")
+    expect(studio.open.locator(".vt-title")).to_have_text("Encoder self-attention · layer 1 · head 3")
+
+
+def test_a_cell_of_a_mask_is_worked_through_by_hand(studio: Studio) -> None:
+    studio.go("masks")
+    studio.open.get_by_role("group", name="Query").get_by_role("button", name="la", exact=True).click()
+    studio.open.get_by_role("button", name=NAMES["head"]).click()
+    studio.shows("head", **{**OPENED, "word": "maestra"})
+
+
+def test_every_room_is_drawn_large_and_open_to_all(studio: Studio) -> None:
+    page = studio.root.page
+    before, wrong = page.viewport_size, {}
+    for window, (width, height, share) in LEAST.items():
+        page.set_viewport_size({"width": width, "height": height})
+        next_frames(studio.root)  # doors or a list
+        for room in NAMES:
+            studio.go(room)
+            if found := too_little(
+                areas_of(studio.open.locator(INSIDE[room])), share - TWO_ROWS.get(room, ROW)
+            ):
+                wrong[f"{room} in {window}"] = found
+            if window == "a laptop":
+                wrong |= {f"{room}: {each['id']}": [] for each in findings(page)}
+    page.set_viewport_size(before or {"width": 1280, "height": 720})
+    assert wrong == {}
 
 
 def test_a_view_outside_a_studio_has_no_such_doors(
@@ -195,7 +254,7 @@ def test_a_view_outside_a_studio_has_no_such_doors(
     ):
         root = show(kept_page, view, tmp_path, name)
         for door in NAMES.values():
-            expect(root.get_by_role("button", name=door)).to_have_count(0)
+            expect(root.get_by_role("button", name=door, exact=True)).to_have_count(0)
 
 
 def test_heads_without_a_sentence_of_their_own_follow(kept_page: Page, tmp_path: Path) -> None:
@@ -225,13 +284,9 @@ def test_a_narrow_studio_lists_its_rooms(kept_page: Page, exported: Path) -> Non
     try:
         open_exported(kept_page, exported, ".vt-studio")
         studio = Studio(kept_page.locator(".vt-studio"))
-        rooms = studio.root.get_by_label("Room", exact=True)
-        for room in ("head", "model", "heads"):
-            rooms.select_option(room)
-            inside = {"model": ".vt-architecture", "heads": ".vt-explorer", "head": ".vt-stepper"}[room]
-            expect(studio.open.locator(inside)).to_be_visible()
-            next_frames(studio.root)
+        expect(studio.list).to_have_count(1)
+        for room in (*NAMES, "heads"):
+            studio.go(room)
             assert kept_page.evaluate("document.documentElement.scrollWidth") == 320
-        expect(rooms).to_have_value("heads")
     finally:
         kept_page.set_viewport_size(size or {"width": 1280, "height": 720})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.on_screen import type_text
 from tests.support.ui_jupyterlab import LabPage
-from tests.support.ui_studio import NAMES, OPENED, SENTENCE, Studio
+from tests.support.ui_studio import NAMES, OF_A_HEAD, OPENED, SENTENCE, Studio
 
 MAKE = f"import viz_transformer as vt\nview = vt.studio(vt.load_translator(), {SENTENCE!r})\nview"
 CHOSEN = "(view.room, view.sentence, view.kind, view.layer, view.head, view.query)"
@@ -50,7 +50,7 @@ def test_a_choice_reaches_the_kernel_and_comes_from_it(lab: LabPage) -> None:
         studio.reads("she runs")
     lab.wait_for_value("(view.rooms['head'].text, view.rooms['model'].sentence)", ("she runs", "she runs"))
 
-    for room in NAMES:
+    for room in OF_A_HEAD:
         lab.run(f"view.room = {room!r}")
         studio.stands_in(room)
         lab.run(f"view.sentence, view.kind, view.layer, view.head = {SENTENCE!r}, 'encoder', 0, 3")
@@ -61,6 +61,13 @@ def test_a_choice_reaches_the_kernel_and_comes_from_it(lab: LabPage) -> None:
         lab.run("view.sentence, view.kind, view.query = 'the cat sleeps', 'cross', 2")
         studio.shows(room, "Cross-attention", 0, 3, "duerme")
         lab.wait_for_value(CHOSEN, (room, "the cat sleeps", "cross", 0, 3, 2))
+    for room in NAMES.keys() - set(OF_A_HEAD):  # each is made when it is opened, by a cell or by its door
+        if room < "n":
+            lab.run(f"view.room = {room!r}")
+        else:
+            studio.go(room)
+        studio.stands_in(room)
+    lab.run("view.room = 'head'")
     lab.run("for layer in list(range(2)) * 40:\n    view.layer = layer")
     studio.shows("head", "Cross-attention", 1, 3, "duerme")
     lab.wait_for_value(CHOSEN, ("head", "the cat sleeps", "cross", 1, 3, 2))
@@ -79,14 +86,16 @@ def test_a_reopened_notebook_has_the_studio_and_its_doors(lab: LabPage) -> None:
     lab.run_all()
     studio = Studio(lab.output(0).locator(".vt-studio"))
     studio.go("head")
-    lab.wait_for_value("view.room", "head")
+    lab.wait_for_value("(view.room, len(view.doors))", ("head", len(NAMES)))
     lab.reopen_saved()
     lab.select_cell(0)
+    for room in NAMES:
+        studio.go(room)
     for room in ("head", "heads", "model"):
         studio.go(room)
         studio.shows(room, **OPENED)
     type_text(studio.open, "she runs")  # the model in the page answers, and no kernel has been asked
-    for room in ("heads", "head", "model"):
+    for room in ("heads", "head", "off", "masks", "writing", "model"):
         studio.go(room)
         studio.reads("she runs corre")
     lab.run_cell(0)

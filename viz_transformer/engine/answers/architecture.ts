@@ -1,4 +1,4 @@
-// The architecture's answers: what stands in every box for a sentence. labs/architecture.py computes the same.
+// The architecture's answers: what stands in every box for a sentence. widgets/architecture/live.py computes the same.
 
 import { keysValuesOf, type MultiHead, multiHeadAttention } from "../attention.ts";
 import { probabilities, topIds } from "../decoding/distribution.ts";

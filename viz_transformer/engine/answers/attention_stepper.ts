@@ -1,5 +1,5 @@
 // The attention stepper's answers: what one layer reads of a sentence, and its matrices.
-// labs/attention_stepper.py and widgets/attention_stepper/payload.py give the same.
+// widgets/attention_stepper/live.py and widgets/attention_stepper/payload.py give the same.
 
 import { UserError } from "../errors.ts";
 import { forward } from "../model.ts";

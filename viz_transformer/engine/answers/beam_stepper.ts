@@ -1,4 +1,4 @@
-// The beam stepper's answers: a search, and greedy search's text beside it. labs/beam_stepper.py and
+// The beam stepper's answers: a search, and greedy search's text beside it. widgets/beam_stepper/live.py and
 // widgets/beam_stepper/payload.py give the same.
 
 import type { Candidate, Finished, Search } from "../decoding/candidates.ts";

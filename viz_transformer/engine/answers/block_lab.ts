@@ -1,5 +1,5 @@
 // The answers of the block lab: how far each word's output moves in each part of a block when the
-// vector of one word is turned round. labs/block_lab.py computes the same.
+// vector of one word is turned round. widgets/block_lab/live.py computes the same.
 
 import { keysValuesOf, multiHeadAttention } from "../attention.ts";
 import { embed } from "../embedding.ts";

@@ -1,4 +1,4 @@
-// The head lab's answers: what a model says with heads scaled or switched off. labs/head_lab.py and
+// The head lab's answers: what a model says with heads scaled or switched off. widgets/head_lab/live.py and
 // widgets/head_lab/view.py give the same.
 
 import { newestOf } from "../remembered.ts";

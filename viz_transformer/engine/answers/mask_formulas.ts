@@ -3,7 +3,7 @@
 //
 // All are the same softmax, and differ only in a row that may attend to nothing: the formula divides
 // 0 by 0, torch's fused function gives zeros, its module NaN, and Hugging Face adds to every score the
-// least number that float32 has, which leaves them all equal. labs/mask_libraries.py calls the
+// least number that float32 has, which leaves them all equal. model/mask_libraries.py calls the
 // libraries themselves, and a test holds the two equal.
 
 import { attend, keysValuesOf, queriesOf, type KeysValues, type MultiHead } from "../attention.ts";

@@ -1,6 +1,6 @@
 // The mask lab's answers: what leaks through a mask, and what formulas and libraries make of its rows.
 //
-// labs/mask_lab.py answers the same requests in Python.
+// widgets/mask_lab/live.py answers the same requests in Python.
 
 import { UserError } from "../errors.ts";
 import { attentionLayers } from "../interventions.ts";

@@ -1,5 +1,5 @@
 // The position lab's answers: how far each word's vector moves when the words are read in another
-// order, and the translation. labs/position_lab.py gives the same.
+// order, and the translation. widgets/position_lab/live.py gives the same.
 
 import { movedShare, rowOf } from "../matrix.ts";
 import type { Translator } from "../translator.ts";
@@ -10,8 +10,7 @@ import type { Translator } from "../translator.ts";
  */
 export function answerPositionLab(
   { "": translator }: Record<string, Translator>,
-  { order, positions_on }: { order: number[]; positions_on: boolean },
-  { words }: { words: string[] },
+  { words, order, positions_on }: { words: string[]; order: number[]; positions_on: boolean },
 ) {
   const interventions = { positions: positions_on };
   const written = words.join(" ");

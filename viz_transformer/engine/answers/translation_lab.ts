@@ -1,5 +1,5 @@
 // The answers of the translation lab: a text's translation and its trace, or what is wrong with the text
-// and what to type instead. labs/translation_lab.py answers the same requests in the kernel.
+// and what to type instead. widgets/translation_lab/live.py answers the same requests in the kernel.
 
 import { NotInPage, SeveralSentencesError, UnknownWordError, UserError } from "../errors.ts";
 import { joinTokens } from "../marks.ts";

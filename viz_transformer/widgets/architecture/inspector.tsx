@@ -3,8 +3,8 @@
 import { Bars } from "../base/bars.tsx";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import { safeHref } from "../base/js/prose.js";
-import { formatNumber, marksExplained, visible } from "../base/js/text.js";
+import { safeHref } from "../base/prose.ts";
+import { formatNumber, marksExplained, visible } from "../base/text.ts";
 import { capital, placeOf } from "./sentences.ts";
 import { type Depth, isAttention } from "./steps.ts";
 import { drawnWeights, tokensOf, vectorOf, weightsOf } from "./values.ts";

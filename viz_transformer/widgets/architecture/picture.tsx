@@ -1,7 +1,7 @@
 // The picture: words as lanes from left to right, and the parts of the model across them.
 
-import type { Theme } from "../base/js/colour.js";
-import { elide, visible } from "../base/js/text.js";
+import type { Theme } from "../base/colour.ts";
+import { elide, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import { css, signedRgb, weightRgb } from "../base/ramps.ts";
 import { type Column, keyBefore, type Lanes, laneOf } from "./lanes.ts";

@@ -1,6 +1,6 @@
 // What the picture shows now, in words.
 
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import { named, type Piece } from "../base/pieces.ts";
 import { type Box, type Depth, isAttention, type Step } from "./steps.ts";

@@ -13,6 +13,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.widgets.architecture.steps import Step, n_rows, steps_of
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import TEXT, Schema, one_of, whole
+from viz_transformer.widgets.base.shares import Shares
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: From the whole model to one head.
 DEPTHS = ("model", "layer", "block", "head")
+#: More steps than any sentence has: the last.
+_END = 1_000_000
 _ABOUT = (
     "Each lane is a word, and it flows from left to right through every part of the model. A strip is "
     "the word's vector after a part: brown below 0, green above. Arcs show which words it attends to. "
@@ -58,7 +61,10 @@ class Architecture(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
+    shares = Shares(
+        {"sentence": "sentence", "place": "box", "head": "head", "query": "row"}, news={"step": _END}
+    )
 
     boxes: Any = traitlets.List(help="key, part, stack, layer and parameters of each").tag(
         sync=True, content=True
@@ -132,6 +138,16 @@ class Architecture(View):
             [[*sendable([token]), share] for token, share in each] for each in reply["likeliest"]
         ]
         return {**reply, **tokens, "likeliest": likeliest}
+
+    def shared_places(self) -> dict[str, str]:
+        """Return the keys of the attentions' boxes, by kind and layer."""
+        kinds = {"self_attention": "", "cross_attention": "cross"}
+        found = [(each, each["key"].rpartition(".")[2]) for each in self.boxes]
+        return {
+            f"{kinds[part] or each['stack']} {each['layer']}": each["key"]
+            for each, part in found
+            if part in kinds
+        }
 
     def requests(self) -> tuple[Schema, ...]:
         """Return what the page may ask."""

@@ -4,7 +4,7 @@ import type { ComponentChild } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Choice, fitChoice, type SentLayer, unpackSteps } from "../base/head/arithmetic.ts";
 import { HeadRoom } from "../base/head/head_room.tsx";
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { Range } from "../base/range.tsx";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";

@@ -12,6 +12,7 @@ from viz_transformer.trace import AttentionSteps, ComputedHead, compute_head
 from viz_transformer.widgets.attention_stepper.payload import check_steps, layer_payload
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import TEXT, Schema, one_of, optional, whole
+from viz_transformer.widgets.base.shares import HEAD, PAIR, Shares
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import View
 
@@ -62,7 +63,8 @@ class AttentionStepper(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
+    shares = Shares({"sentence": "text", **HEAD, **PAIR})
 
     data = traitlets.Dict(help="one layer as the page reads it; see `layer_payload`").tag(
         sync=True, content=True

@@ -8,7 +8,7 @@ import { type Choice as Chosen, fitChoice, type Layer } from "../base/head/arith
 import { Choice } from "../base/choice.tsx";
 import { HeadRoom } from "../base/head/head_room.tsx";
 import { layerName } from "../base/head/sentences.ts";
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { SentenceField } from "../base/sentence.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";

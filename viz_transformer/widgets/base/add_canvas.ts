@@ -1,7 +1,7 @@
 // A canvas for a picture that is drawn by its own code, with what it tells screen readers.
 
-import { ariaGrid } from "./js/aria_grid.js";
-import { focusableCanvas } from "./js/controls.js";
+import { ariaGrid } from "./aria_grid.ts";
+import { focusableCanvas } from "./controls.ts";
 
 /** A canvas inside a node, what it tells screen readers, and listeners that end with it. */
 export function addCanvas(node: HTMLElement, label: string, redraw: () => void) {

@@ -1,7 +1,7 @@
 // Where the axes of a chart stand, and which of their values are named. No DOM.
 
-import { makeScale, powerTicks, roundTicks, type Scale, tickText } from "./js/scales.js";
-import { elide, visible } from "./js/text.js";
+import { makeScale, powerTicks, roundTicks, type Scale, tickText } from "./scales.ts";
+import { elide, visible } from "./text.ts";
 
 /** One axis: numbers from one value to another, or names side by side. */
 export interface Axis {

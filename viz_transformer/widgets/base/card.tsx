@@ -1,6 +1,6 @@
 // A card: a question in a text, what it is answered with, and what is said of the answer.
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 
 interface FieldProps {
   label: string;
@@ -36,21 +36,9 @@ export function NumberField({ label, isWrong = false, onInput, onEnter, ...rest 
   );
 }
 
-interface PushProps {
-  children: ComponentChildren;
-  class?: string;
-  "aria-pressed"?: boolean;
-  "aria-label"?: string;
-  onClick: () => void;
-}
-
 /** A button that keeps its keys from the notebook. */
-export function Push({ children, ...rest }: PushProps) {
-  return (
-    <button type="button" data-lm-suppress-shortcuts="true" {...rest}>
-      {children}
-    </button>
-  );
+export function Push(props: JSX.IntrinsicElements["button"]) {
+  return <button type="button" data-lm-suppress-shortcuts="true" {...props} />;
 }
 
 /** Why what was typed is no answer, beside where it was typed. */

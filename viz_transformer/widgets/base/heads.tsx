@@ -3,9 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { type HeadPlace, sameHead } from "./head_place.ts";
-import type { Theme } from "./js/colour.js";
-import { ARROWS } from "./js/gestures.js";
-import { moveHead } from "./js/head_grid.js";
+import type { Theme } from "./colour.ts";
+import { ARROWS } from "./gestures.ts";
+import { moveHead } from "./head_grid.ts";
 
 const MANY = 6; // heads of a layer: above more than these no numbers stand
 

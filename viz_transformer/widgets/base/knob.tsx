@@ -1,7 +1,7 @@
 // A round knob that is dragged along a line or anywhere, or moved by keys: a slider wherever it stands.
 
 import { useRef } from "preact/hooks";
-import { indexAfterKey, nearestValue } from "./js/scales.js";
+import { indexAfterKey, nearestValue } from "./scales.ts";
 
 interface KnobProps {
   label: string;

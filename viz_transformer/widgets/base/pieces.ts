@@ -1,6 +1,6 @@
 // A sentence in pieces, whose words have the colours of their roles.
 
-import { shortened } from "./js/text.js";
+import { shortened } from "./text.ts";
 
 const LETTERS = 18; // of a word in a sentence
 

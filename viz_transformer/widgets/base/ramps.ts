@@ -1,7 +1,7 @@
 // The colours of numbers on the stage: indigo for attention weights, brown to green for signed numbers, magenta for
 // what a change has moved.
 
-import { colourOf, type Rgb, type Theme } from "./js/colour.js";
+import { colourOf, type Rgb, type Theme } from "./colour.ts";
 
 /** The colour of a weight from 0 to 1. */
 export const weightRgb = (weight: number, { stops }: Theme): Rgb => colourOf(weight, stops);

@@ -1,7 +1,7 @@
 // The replies to what was asked: what was once answered is shown within a frame.
 
 import { canonicalJson, type connectKernel, newestOf } from "./js/kernel.js";
-import { NewestMap } from "./js/newest_map.js";
+import { NewestMap } from "./newest_map.ts";
 
 type Kernel = Pick<ReturnType<typeof connectKernel>, "ask" | "latest">;
 

@@ -1,7 +1,7 @@
 // The sentence in the header: its words as chips, and a pencil that makes a field of them.
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { markMeaning, shortened, visible } from "./js/text.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { markMeaning, shortened, visible } from "./text.ts";
 
 const LETTERS = 40; // of a sentence in another
 
@@ -82,6 +82,14 @@ export function setEditor(root: Root, editor: Editor): void {
 /** The editor of the view around a node, if there is one. */
 export const editorAround = (node: Element): Editor | null =>
   node.closest<Root>("[data-editor]")?.vtEditor ?? null;
+
+/** The field of the editor around a view; nothing where there is none. */
+export function FieldAround() {
+  const place = useRef<HTMLSpanElement>(null);
+  const [editor, setEditor] = useState<Editor | null>(null);
+  useLayoutEffect(() => setEditor(editorAround(place.current!)), []);
+  return editor ? <EditorField editor={editor} /> : <span ref={place} hidden />;
+}
 
 /** The field of an editor, with what is wrong and what to type instead. */
 export function EditorField({ editor }: { editor: Editor }) {

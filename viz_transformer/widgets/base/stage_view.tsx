@@ -2,13 +2,17 @@
 //
 // It is drawn by preact in the frame that the view's frame loop asks for, so a change costs one frame.
 
+import type { Surroundings } from "./child_view.ts";
 import { type ComponentChild, render as renderTree } from "preact";
-import type { Theme } from "./js/colour.js";
+import type { Theme } from "./colour.ts";
 import type { Model } from "./js/kernel.js";
-import { createView, heightInSight } from "./js/view.js";
+import { createView, heightInSight } from "./view.ts";
+import { isPresented } from "./present.ts";
+import type { Change } from "./prose_links.ts";
 
 const MEASURED = 16; // pixels that texts are measured at
 const LEAST_HEIGHT = 480; // pixels: less is scrolled
+const LARGER = 1.25; // times, when presented; stage.css has the same
 const MOST_HEIGHT = 1100; // on a screen held upright nobody looks at both ends at once
 
 /** What a component is drawn from. */
@@ -33,7 +37,7 @@ export interface Frame<Traits> {
   /** For `useKernel`, and for what has a model of its own. */
   model: Model;
   /** What marimo draws a view inside this one by. */
-  host?: unknown;
+  host?: Surroundings["host"];
 }
 
 interface Definition<Traits> {
@@ -41,6 +45,8 @@ interface Definition<Traits> {
   name: string;
   label: string | ((traits: Readonly<Traits>) => string);
   traits: readonly (keyof Traits & string)[];
+  /** What a change by a word in the prose means besides. */
+  whole?: (change: Change) => Change;
   /** A component of the frame: it may use hooks. */
   draw: (frame: Frame<Traits>) => ComponentChild;
 }
@@ -59,8 +65,16 @@ export const stageOf = <Traits extends { text_size: number }>(frame: Frame<Trait
 });
 
 /** What anywidget and exported pages take as a view's module. */
-export function stageView<Traits extends object>({ name, label, traits, draw }: Definition<Traits>) {
-  function render({ model, el, host }: { model: Model; el: HTMLElement; host?: unknown }): () => void {
+export function stageView<Traits extends object>({ name, label, traits, whole, draw }: Definition<Traits>) {
+  function render({
+    model,
+    el,
+    host,
+  }: {
+    model: Model;
+    el: HTMLElement;
+    host?: Surroundings["host"];
+  }): () => void {
     const now = () => Object.fromEntries(traits.map((trait) => [trait, model.get(trait)])) as Traits;
     const view = createView({
       model,
@@ -68,9 +82,12 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
       name,
       label: typeof label === "function" ? label(now()) : label,
       traits: [...traits],
-      staged: true,
+      whole,
       draw({ theme, width }) {
-        const height = Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, heightInSight(view.root)));
+        const presented = isPresented(view.root);
+        const most = presented ? Number.POSITIVE_INFINITY : MOST_HEIGHT;
+        const height = Math.min(most, Math.max(LEAST_HEIGHT, heightInSight(view.root)));
+        const larger = (presented ? LARGER : 1) * (model.get("text_size") ?? 1);
         const frame: Frame<Traits> = {
           traits: now(),
           set: (change) =>
@@ -79,7 +96,7 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
           theme,
           width,
           height,
-          unit: Math.min(26, Math.max(16, width / 80)) * (model.get("text_size") ?? 1),
+          unit: Math.min(26, Math.max(16, width / 80)) * larger,
           measure: (text, isBold = false) => (theme.measure?.(text, MEASURED, isBold) ?? 0) / MEASURED,
           about: model.get("about") ?? "",
           model,

@@ -20,6 +20,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.paced_changes import PacedChanges
 from viz_transformer.widgets.base.requests import Schema, check_reply, check_request
 from viz_transformer.widgets.base.shared_script import LOADER, SharedScript, shared_script
+from viz_transformer.widgets.base.shares import Shares
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.base.turns import in_turn
@@ -53,6 +54,8 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         sync=True, content=True, **widget_serialization
     )
 
+    #: What it shares with the other views of a studio.
+    shares = Shares()
     #: Whether answers only read what the view holds, so that they need not wait until a cell has ended.
     _only_reads = False
     #: Whether a change comes from the page, which has already done what follows from it.
@@ -125,6 +128,10 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         Computed without making the replies, so that a page that would be too large is refused at once.
         """
         return 0
+
+    def shared_places(self) -> dict[str, str]:
+        """Return where each attention stands, by kind and layer: ``{"encoder 1": "encoder.1.attention"}``."""
+        return {}
 
     def before_export(self) -> None:
         """Get ready for a page, in which Python can no longer be asked."""

@@ -1,6 +1,6 @@
 // The candidates of a search: their texts, which follows which, and what was looked at to write them.
 
-import { weightsIn } from "../base/js/weights.js";
+import { weightsIn } from "../base/weights.ts";
 import type { Traits as Declared } from "./traits.ts";
 
 /** A continuation that was considered. A log-probability or a score of null stands for −∞. */
@@ -42,7 +42,7 @@ export interface SearchRequest extends Partial<Settings> {
 }
 
 /** The attention of all steps, one after another; `shapes` has each step's [hypotheses, keys]. */
-interface Attention {
+export interface Attention {
   kind: "cross" | "decoder";
   layers: number;
   heads: number;

@@ -5,7 +5,7 @@ import { Bars } from "../base/bars.tsx";
 import { Choice } from "../base/choice.tsx";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import { runningText, shortened, shortNumber } from "../base/js/text.js";
+import { runningText, shortened, shortNumber } from "../base/text.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import {
   attentionKeys,

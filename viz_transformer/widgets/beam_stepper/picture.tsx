@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, CSSProperties } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { tween } from "../base/motion.ts";
 import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";

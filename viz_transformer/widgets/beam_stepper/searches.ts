@@ -1,7 +1,7 @@
 // The results of searches: those that came with the view, those received since, and what is requested.
 
 import { canonicalJson, type connectKernel, NEEDS_KERNEL, newestOf } from "../base/js/kernel.js";
-import { NewestMap } from "../base/js/newest_map.js";
+import { NewestMap } from "../base/newest_map.ts";
 import { type Reply, type SearchRequest, type SearchResult, searchResult } from "./candidates.ts";
 
 type Given = readonly (readonly [SearchRequest, Reply])[];

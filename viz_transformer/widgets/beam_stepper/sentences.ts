@@ -1,7 +1,7 @@
 // What a search shows at a step, in words.
 
 import shared from "../../shared.json" with { type: "json" };
-import { formatNumber, quoted, runningText, shortened, visible } from "../base/js/text.js";
+import { formatNumber, quoted, runningText, shortened, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import type { Piece } from "../base/pieces.ts";
 import {

@@ -14,6 +14,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import DecodeTrace, Hypothesis, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import TEXT, Schema, number, one_of, optional, or_none, whole
+from viz_transformer.widgets.base.shares import Shares
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, Unfolded
 from viz_transformer.widgets.base.view import Answer, View, sendable
 from viz_transformer.widgets.beam_stepper.payload import (
@@ -94,7 +95,8 @@ class BeamStepper(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
+    shares = Shares({"sentence": "sentence"})
 
     sentence = traitlets.Unicode(help="what is translated or continued").tag(sync=True)
     task = traitlets.Enum(("translate", "continue"), "translate", help="what the model does with it").tag(

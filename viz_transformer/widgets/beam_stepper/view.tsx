@@ -6,9 +6,9 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Choice } from "../base/choice.tsx";
-import { markMeaning, runningPieces, runningText, visible } from "../base/js/text.js";
-import { TASKS } from "../base/js/tasks.js";
-import { differences } from "../base/js/text_difference.js";
+import { markMeaning, runningPieces, runningText, visible } from "../base/text.ts";
+import { TASKS } from "../base/tasks.ts";
+import { differences } from "../base/text_difference.ts";
 import { css, weightRgb } from "../base/ramps.ts";
 import { Range } from "../base/range.tsx";
 import { Chips, SentenceField } from "../base/sentence.tsx";

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import TEXT, Schema, whole
+from viz_transformer.widgets.base.shares import Shares
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -43,7 +44,8 @@ class BlockLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
+    shares = Shares({"sentence": "sentence"})
 
     n_layers = traitlets.Int(1, help="number of the encoder's layers").tag(sync=True, content=True)
     sentence = traitlets.Unicode(help="the words that the encoder reads").tag(sync=True)

@@ -2,8 +2,9 @@
 
 import { useMemo } from "preact/hooks";
 import { Code } from "../base/code.tsx";
-import { textColourOn } from "../base/js/colour.js";
-import { elide, visible } from "../base/js/text.js";
+import { Doors } from "../base/doors.tsx";
+import { textColourOn } from "../base/colour.ts";
+import { elide, visible } from "../base/text.ts";
 import { changeRgb, css } from "../base/ramps.ts";
 import { newestReply } from "../base/replies.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";
@@ -232,6 +233,7 @@ function Inspector({ reply, changed, moves }: { reply: Reply; changed: number; m
       </ul>
       <p class="vt-equation">a move = |output after − output before| / |output before|</p>
       <Code lines={[`view.spread()["${reply.parts[0]}"]`]} />
+      <Doors />
     </>
   );
 }

@@ -1,9 +1,9 @@
 // The map itself: every token a point; lines to the nearest of the chosen one, and the arrows of an analogy.
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { fitCanvas, pointerPosition } from "../base/js/canvas.js";
-import type { Theme } from "../base/js/colour.js";
-import { visible } from "../base/js/text.js";
+import { fitCanvas, pointerPosition } from "../base/canvas.ts";
+import type { Theme } from "../base/colour.ts";
+import { visible } from "../base/text.ts";
 import { useRoom } from "../base/use_room.ts";
 import { useTween } from "../base/use_tween.ts";
 import type { Analogy, Embeddings, Neighbour } from "./neighbours.ts";

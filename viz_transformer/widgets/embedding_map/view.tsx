@@ -3,7 +3,8 @@
 import { useId, useMemo, useState } from "preact/hooks";
 import { Bars } from "../base/bars.tsx";
 import { Code } from "../base/code.tsx";
-import { formatNumber, visible } from "../base/js/text.js";
+import { Doors } from "../base/doors.tsx";
+import { formatNumber, visible } from "../base/text.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import {
@@ -176,6 +177,7 @@ function Inspector({ frame, embeddings, index, near, held, choose }: InspectorPr
         </p>
       ))}
       <Code lines={[`view.token = "${tokens[index]}"`, "view.nearest"]} />
+      <Doors />
     </>
   );
 }

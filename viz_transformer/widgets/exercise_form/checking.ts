@@ -1,6 +1,6 @@
 // What an answer is, whether it is right, and what is said of it: what exercises/answer_types.py says in Python.
 
-import { shortNumber } from "../base/js/text.js";
+import { shortNumber } from "../base/text.ts";
 import { compute, MOST_LETTERS } from "./arithmetic.ts";
 
 export interface Table {

@@ -1,10 +1,10 @@
 // The header: the sentences as chips, each a word that can be chosen; of a long text a field to find one.
 
-import { markMeaning, shortened, visible } from "../base/js/text.js";
+import { markMeaning, shortened, visible } from "../base/text.ts";
 import { findNext, pin, pinOfKind, togglePlace } from "./choose.ts";
-import { foundInWords } from "./selection.js";
+import { foundInWords } from "./selection.ts";
 import type { Room } from "./room.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 
 const LETTERS = 16; // of a word
 const MOST = 18; // words of a sentence

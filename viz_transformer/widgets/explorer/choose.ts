@@ -1,13 +1,19 @@
 // How what is chosen changes: a head, a cell, a token, all heads.
 
-import { tokenOf } from "./displayed_head.js";
-import { type Place, pinOf } from "./linked_columns.js";
+import { tokenOf } from "./displayed_head.ts";
+import { type Place, pinOf } from "./linked_columns.ts";
 import type { Room, Traits } from "./room.ts";
-import { type Cell, carryPins, escapeChange, foundIn, nextFound, NOTHING, withHead } from "./selection.js";
-import type { Head, Snapshot } from "./snapshot.js";
-
-/** A cell of a picture; of a picture of patches with the token, which the other pictures may hide. */
-export type Picked = Cell & { kind?: string; token?: number };
+import {
+  type Cell,
+  carryPins,
+  escapeChange,
+  foundIn,
+  nextFound,
+  NOTHING,
+  type Picked,
+  withHead,
+} from "./selection.ts";
+import type { Head, Snapshot } from "./snapshot.ts";
 
 // --- heads ----------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 // How weights become colours: as they are, as shares of the largest in their row, by their logarithm, or as
 // shares of what the first token leaves: heads that attend to it by default are pale otherwise.
 
-import type { Memo } from "./caches.js";
-import type { DisplayedHead } from "./displayed_head.js";
+import type { Memo } from "./caches.ts";
+import type { DisplayedHead } from "./displayed_head.ts";
 
 const SMALLEST = 1e-3; // of the logarithmic scale
 

@@ -1,6 +1,6 @@
 // Columns of words joined by arcs: where they stand, and what is under a point.
 
-import type { Place } from "./linked_columns.js";
+import type { Place } from "./linked_columns.ts";
 
 const [LOWEST, LOW, HIGHEST] = [20, 26, 76]; // from one word to the next; below `LOW` there is little between them
 const [BOX, LOW_BOX] = [0.7, 0.86]; // of that, a word's box

@@ -2,16 +2,17 @@
 //
 // An arc is as wide and as dark as its weight. What is chosen has its path dark and the rest pale.
 
-import { drawText, fitCanvas } from "../base/js/canvas.js";
-import { colourOf, textColourOn, weightColour } from "../base/js/colour.js";
-import { element } from "../base/js/controls.js";
-import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
-import { moveCell } from "../base/js/heatmap.js";
+import { drawText, fitCanvas } from "../base/canvas.ts";
+import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
+import { element } from "../base/controls.ts";
+import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
+import { moveCell } from "../base/heatmap.ts";
 import { percent } from "../base/percent.ts";
-import { elide, formatWeight, isUnchanged, visible } from "../base/js/text.js";
+import { elide, formatWeight, isUnchanged, visible } from "../base/text.ts";
 import { pulse } from "../base/motion.ts";
-import { isMany, pathsOf } from "./attention_paths.js";
-import { onRoomKey, type Picked, pin, pinOfKind, togglePin, togglePlace, toggleToken } from "./choose.ts";
+import { isMany, pathsOf } from "./attention_paths.ts";
+import { onRoomKey, pin, pinOfKind, togglePin, togglePlace, toggleToken } from "./choose.ts";
+import type { Picked } from "./selection.ts";
 import {
   type Arc,
   arcAt,
@@ -24,12 +25,12 @@ import {
   tokenAt,
   tokensInView,
 } from "./columns.ts";
-import type { DisplayedHead } from "./displayed_head.js";
-import { movePlace, type Place, pinOf } from "./linked_columns.js";
+import type { DisplayedHead } from "./displayed_head.ts";
+import { movePlace, type Place, pinOf } from "./linked_columns.ts";
 import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
 import type { Room, StageTheme } from "./room.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 import { drawDots, strokeCurve } from "./strokes.ts";
 
 const LABEL = "Words and who attends to whom: the arrow keys choose query and key";
@@ -135,7 +136,7 @@ class ColumnsPicture implements Picture {
 
   #layOut({ names }: Snapshot, titles: string[], width: number, height: number): Layout {
     const { memo, theme } = this.#room;
-    const measure = theme.measure!;
+    const measure = theme.measure;
     return memo("columns", [...names, titles.join(), width, height], () => {
       const longest = names.map((each, at) =>
         Math.max(
@@ -355,9 +356,9 @@ function drawColumn(
   const isBold = (index: number) => hasPlace(pins, at, index) || hasPlace(places, at, index);
   const inset = insetOf(widths[at]);
   const besideNumber = (number: string) =>
-    widths[at] - 2 * inset - (number ? theme.measure!(number, SMALL, false) + 8 : 0);
+    widths[at] - 2 * inset - (number ? theme.measure(number, SMALL, false) + 8 : 0);
   const fits = (index: number, size: number, number: string) =>
-    theme.measure!(visible(names[at][index]), size, isBold(index)) <= besideNumber(number);
+    theme.measure(visible(names[at][index]), size, isBold(index)) <= besideNumber(number);
   const [start, end] = tokensInView(layout, top, names[at].length);
   for (let index = start; index < end; index++) {
     const [x, y, middle] = [xs[at], (index + 0.5) * pitch - box / 2, (index + 0.5) * pitch];
@@ -377,7 +378,7 @@ function drawColumn(
     const number = fits(index, SMALL, digits) ? digits : "";
     const size = fits(index, layout.size, number) ? layout.size : SMALL;
     const width = besideNumber(number);
-    const text = elide(visible(names[at][index]), width, (part: string) => theme.measure!(part, size, bold));
+    const text = elide(visible(names[at][index]), width, (part: string) => theme.measure(part, size, bold));
     const colour = rgb ? textColourOn(rgb) : isClosed(index) ? roles.muted : role;
     drawText(context, text, x + inset, middle, {
       font: `${bold ? 700 : 400} ${size}px ${theme.family}`,

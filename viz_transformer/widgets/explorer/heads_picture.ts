@@ -1,6 +1,6 @@
 // All heads as small pictures beside the stage, the chosen one outlined.
 
-import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
+import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
 import {
   drawHeadGrid,
   headAt,
@@ -9,12 +9,12 @@ import {
   type KindHeads,
   moveHead,
   paintThumbnails,
-} from "../base/js/head_grid.js";
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
+} from "../base/head_grid.ts";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { chooseHead, onRoomKey } from "./choose.ts";
 import { addRoomCanvas, type Mount } from "./mount.ts";
 import { headInWords } from "./sentences.ts";
-import { withHead } from "./selection.js";
+import { withHead } from "./selection.ts";
 
 const [NARROWEST, IN_A_STRIP] = [90, 68]; // a kind with its short title
 const TITLE = 66; // that title, beside its heads in a strip

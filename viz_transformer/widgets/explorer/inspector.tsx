@@ -2,18 +2,18 @@
 
 import { Bars } from "../base/bars.tsx";
 import { Doors } from "../base/doors.tsx";
-import { weightColour } from "../base/js/colour.js";
+import { weightColour } from "../base/colour.ts";
 import { percent } from "../base/percent.ts";
 import { css } from "../base/ramps.ts";
-import { formatWeight, isUnchanged, shortened } from "../base/js/text.js";
+import { formatWeight, isUnchanged, shortened } from "../base/text.ts";
 import { pinOfKind } from "./choose.ts";
-import type { DisplayedHead } from "./displayed_head.js";
-import { linkedSentence } from "./linked_columns.js";
-import { pathsOf } from "./attention_paths.js";
+import type { DisplayedHead } from "./displayed_head.ts";
+import { linkedSentence } from "./linked_columns.ts";
+import { pathsOf } from "./attention_paths.ts";
 import { type Readout, readout } from "./readout.ts";
 import type { Room } from "./room.ts";
 import { headInWords, headingOf, notes } from "./sentences.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 
 const MOST_BARS = 8;
 const MOST_TERMS = 3; // of the weighted sum

@@ -1,7 +1,7 @@
 // The weights of the chosen head as a matrix that fills the stage, with a window onto it when it is enlarged.
 
-import { ARROWS, addCanvasListeners, addZoom } from "../base/js/gestures.js";
-import { paintPlaceholder } from "../base/js/head_grid.js";
+import { ARROWS, addCanvasListeners, addZoom } from "../base/gestures.ts";
+import { paintPlaceholder } from "../base/head_grid.ts";
 import {
   cellAt,
   drawMatrix,
@@ -13,22 +13,22 @@ import {
   reveal,
   WHOLE,
   type Window,
-} from "../base/js/heatmap.js";
-import { pixelRatio } from "../base/js/canvas.js";
-import { visible } from "../base/js/text.js";
+} from "../base/heatmap.ts";
+import { pixelRatio } from "../base/canvas.ts";
+import { visible } from "../base/text.ts";
 import { onRoomKey, pin, togglePin } from "./choose.ts";
-import type { DisplayedHead } from "./displayed_head.js";
+import type { DisplayedHead } from "./displayed_head.ts";
 import { addRoomCanvas, type Picture } from "./mount.ts";
 import { boxMark, type Mark, type Marks, shadeOf } from "./passage.ts";
 import { scaled } from "./colour_scale.ts";
 import type { Room } from "./room.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 import { wordsRead } from "./readout.ts";
 
 const LABEL = "Weights of the chosen head: the arrow keys choose query and key, plus and minus zoom";
 const LONGEST_LABEL = 40; // characters of a token that are measured
 const LARGEST = 150; // of a cell: of few words the numbers would float in it
-const STRETCH = 2.5; // times that a cell is wider than high, so that the matrix fills the stage
+const STRETCH = 3; // times that a cell is wider than high, so that the matrix fills the stage
 const FONT = 15; // the widest labels are written in
 
 /** The matrix, in its place on the stage. */
@@ -87,7 +87,7 @@ export class MatrixPicture implements Picture {
   #layOut(snapshot: Snapshot, width: number, maxHeight: number): HeatmapLayout {
     const { shown, pinned, state } = snapshot;
     const { memo, theme } = this.#room;
-    const measure = (name: string) => theme.measure!(visible(name).slice(0, LONGEST_LABEL), FONT, true);
+    const measure = (name: string) => theme.measure(visible(name).slice(0, LONGEST_LABEL), FONT, true);
     const widest = (slot: string, names: string[]): number =>
       memo(slot, [names], () => Math.ceil(Math.max(...names.map(measure))));
     const laidOut = (view: Window) =>

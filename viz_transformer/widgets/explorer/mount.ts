@@ -1,6 +1,6 @@
 // A picture on a canvas: it is mounted in a place of the stage, and drawn in each frame that shows it.
 
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 import { addCanvas } from "../base/add_canvas.ts";
 import type { Marks } from "./passage.ts";
 import type { Room } from "./room.ts";

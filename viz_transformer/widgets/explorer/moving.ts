@@ -1,7 +1,7 @@
 // Another head, sentence or trace: the weights that are shown move to the new ones, in every picture alike.
 
 import { type Tween, tween } from "../base/motion.ts";
-import type { DisplayedHead } from "./displayed_head.js";
+import type { DisplayedHead } from "./displayed_head.ts";
 
 const MOST = 4096; // weights that are moved one by one
 

@@ -3,14 +3,14 @@
 // Marks in motion are on a canvas above the new picture, which is there only as long as they move.
 
 import { type Tween, tween } from "../base/motion.ts";
-import { fitCanvas, zoomOf } from "../base/js/canvas.js";
-import { colourOf } from "../base/js/colour.js";
-import { element } from "../base/js/controls.js";
+import { fitCanvas, zoomOf } from "../base/canvas.ts";
+import { colourOf } from "../base/colour.ts";
+import { element } from "../base/controls.ts";
 import type { Curve } from "./columns.ts";
-import type { DisplayedHead } from "./displayed_head.js";
+import type { DisplayedHead } from "./displayed_head.ts";
 import type { Picture } from "./mount.ts";
 import type { Room } from "./room.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 
 const LEAST = 0.01; // a weight, or the share of the scale that a change is, below which its mark does not move
 const MOST = 600; // marks

@@ -1,9 +1,10 @@
 // The picture that a vision model was given, as the chosen query attends to its patches.
 
-import { element, setText } from "../base/js/controls.js";
-import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
-import { onRoomKey, type Picked, pin, togglePin } from "./choose.ts";
-import { type Axis, tokenOf } from "./displayed_head.js";
+import { element, setText } from "../base/controls.ts";
+import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
+import { onRoomKey, pin, togglePin } from "./choose.ts";
+import type { Picked } from "./selection.ts";
+import { type Axis, tokenOf } from "./displayed_head.ts";
 import { addRoomCanvas, type Mount } from "./mount.ts";
 import {
   countApart,
@@ -15,7 +16,7 @@ import {
   pictureCaption,
   pictureLayout,
   tokenApart,
-} from "./patch_picture.js";
+} from "./patch_picture.ts";
 
 const LABEL = "The picture: the arrow keys choose the patch that attends";
 

@@ -3,17 +3,17 @@
 // One way for the data: the model's traits and this view's own state → a snapshot → what is drawn. Interaction
 // reads a snapshot, and changes traits or state alone.
 
-import type { Theme } from "../base/js/colour.js";
-import { zoomOf } from "../base/js/canvas.js";
+import type { Theme } from "../base/colour.ts";
+import { zoomOf } from "../base/canvas.ts";
 import { canAsk } from "../base/js/kernel.js";
 import type { Frame } from "../base/stage_view.tsx";
-import { createMemo } from "./caches.js";
-import { createHeadPictures } from "./displayed_head.js";
+import { createMemo } from "./caches.ts";
+import { createHeadPictures } from "./displayed_head.ts";
 import { createMoving } from "./moving.ts";
 import { Passage } from "./passage.ts";
-import { INITIAL_STATE, type Snapshot, takeSnapshot, type ViewState } from "./snapshot.js";
+import { INITIAL_STATE, type Snapshot, takeSnapshot, type ViewState } from "./snapshot.ts";
 import type { Traits as Declared } from "./traits.ts";
-import { WeightStore } from "./weight_store.js";
+import { WeightStore } from "./weight_store.ts";
 
 /** The traits, with what Python's declarations leave open. */
 export interface Traits extends Declared {
@@ -24,7 +24,7 @@ export interface Traits extends Declared {
 }
 
 /** The page's colours and fonts, and those of the roles, for canvases; lengths are in units of `scale` pixels. */
-export type StageTheme = Theme & { scale: number; zoom: number; roles: Record<Role, string> };
+export type StageTheme = Theme & { roles: Record<Role, string> };
 const ROLES = [
   ...(["query", "query-tint", "key", "key-tint", "weight"] as const),
   ...(["ink", "muted", "line", "raised", "paper"] as const),

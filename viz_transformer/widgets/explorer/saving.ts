@@ -1,7 +1,7 @@
 // Files of what is shown: the picture as PNG or SVG, the weights as CSV.
 
 import type { Room } from "./room.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 import { SvgPaper } from "./svg_paper.ts";
 
 /** Offer a file to the viewer, as the browser does with downloads. */

@@ -1,26 +1,32 @@
 // The sentence and its translation, one below the other: an arc over the words that are read shows where the
 // encoder looks, lines between the two rows show where the decoder looks while it writes.
 
-import { drawText, fitCanvas } from "../base/js/canvas.js";
-import { colourOf, textColourOn, weightColour } from "../base/js/colour.js";
-import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
-import { ownNumbers } from "../base/js/head_grid.js";
+import { drawText, fitCanvas } from "../base/canvas.ts";
+import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
+import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
+import { ownNumbers } from "../base/head_grid.ts";
 import { percent } from "../base/percent.ts";
 import { pulse } from "../base/motion.ts";
-import { elide, visible } from "../base/js/text.js";
+import { elide, visible } from "../base/text.ts";
 import { onRoomKey, pinOfKind } from "./choose.ts";
 import { type Curve, curveAt, pointOf } from "./columns.ts";
-import type { DisplayedHead } from "./displayed_head.js";
+import type { DisplayedHead } from "./displayed_head.ts";
 import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
 import { wordsRead } from "./readout.ts";
 import type { Room } from "./room.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 import { drawDots, strokeCurve } from "./strokes.ts";
 
 const LABEL = "The sentence and its translation: the arrow keys go from word to word";
-const SIZES = [24, 20, 17, 14, 12]; // of words; the largest with which all fit
-const [CHIP, PADDING, GAP, NARROW_GAP] = [46, 16, 14, 4];
+/** Sizes of words, the room on each side of one and between two; the first with which all fit. */
+const SIZES: [font: number, padding: number, gap: number][] = [
+  ...[24, 20, 17, 14, 12].map((font): [number, number, number] => [font, 16, 14]),
+  [14, 8, 6],
+  [12, 6, 4],
+];
+const [CHIP, NARROW_GAP] = [46, 4];
+const MARGIN = 8; // of what is cut to its chip
 const [SOURCE, TARGET] = [0.5, 0.86]; // where the rows stand, as shares of the height
 const THICKEST = 16;
 const [FAINT, STRONG] = [0.15, 0.03]; // weights below are not drawn: of all words, of the chosen one
@@ -117,7 +123,7 @@ class SentencePicture implements Picture {
     const room = this.#room;
     const { theme } = room;
     const moving = { ...snapshot, pictureOf: (kind: string) => room.moving(snapshot.pictureOf(kind)) };
-    const layout = layOut(moving, box.width / theme.scale, box.height / theme.scale, theme.measure!);
+    const layout = layOut(moving, box.width / theme.scale, box.height / theme.scale, theme.measure);
     this.#layout = layout;
     this.#names = ["encoder", "cross"].map((kind) => snapshot.pictureOf(kind).name);
     const focus = layout.lines
@@ -165,21 +171,23 @@ function layOut(
 ): Layout {
   const [cross, encoder] = [snapshot.pictureOf("cross"), snapshot.pictureOf("encoder")];
   const names = { encoder: encoder.queries.map(visible), cross: cross.queries.map(visible) };
-  const widthOf = (texts: string[], size: number) =>
-    texts.reduce((sum, text) => sum + measure(text, size, true) + 2 * PADDING + GAP, -GAP);
-  const fits = (size: number) => [names.encoder, names.cross].every((texts) => widthOf(texts, size) <= width);
-  const font = SIZES.find(fits) ?? SIZES.at(-1)!;
+  const widthOf = (texts: string[], [size, around, between]: (typeof SIZES)[number]) =>
+    texts.reduce((sum, text) => sum + measure(text, size, true) + 2 * around + between, -between);
+  const fits = (size: (typeof SIZES)[number]) =>
+    [names.encoder, names.cross].every((texts) => widthOf(texts, size) <= width - 8);
+  const size = SIZES.find(fits) ?? SIZES.at(-1)!;
+  const [font, padding, gap] = size;
   const row = (kind: "encoder" | "cross", share: number): Word[] => {
     const texts = names[kind];
     // Both rows are spread over the same width, so that a word stands above its translation.
-    const spare = (width - 8 - widthOf(texts, font)) / Math.max(1, texts.length);
+    const spare = (width - 8 - widthOf(texts, size)) / Math.max(1, texts.length);
     const slot = (width - 8) / Math.max(1, texts.length);
     let x = 4;
     return texts.map((text, index) => {
-      const wanted = measure(text, font, true) + 2 * PADDING;
+      const wanted = measure(text, font, true) + 2 * padding;
       // Of too many words each gets the same room, and the longer ones end in “…”.
       const own = spare < 0 ? Math.min(wanted, slot - NARROW_GAP) : wanted;
-      const taken = spare < 0 ? slot : wanted + GAP + spare;
+      const taken = spare < 0 ? slot : wanted + gap + spare;
       const middle = spare < 0 ? slot / 2 : (spare + wanted) / 2;
       const y = Math.min(share * height, height - CHIP / 2 - 3);
       const word = { kind, index, text, width: own, x: x + middle, y };
@@ -257,10 +265,10 @@ function drawWord(
     [context.strokeStyle, context.lineWidth] = [roles.ink, 2.2];
     context.stroke();
   }
-  const measure = (text: string) => theme.measure!(text, layout.font, isChosen);
+  const measure = (text: string) => theme.measure(text, layout.font, isChosen);
   drawText(
     context,
-    elide(word.text, word.width - Math.min(PADDING, word.width / 8), measure),
+    elide(word.text, word.width - Math.min(MARGIN, word.width / 8), measure),
     word.x,
     word.y,
     {
@@ -288,7 +296,7 @@ function drawShare(
   const [x, y] = pointOf(line.curve, 0.5);
   const rgb = weightColour(weight, null, theme);
   const text = percent(weight);
-  const width = theme.measure!(text, 14, true) + 16;
+  const width = theme.measure(text, 14, true) + 16;
   const isBeside = kind === "cross"; // of the line, which its name must not cross
   const beside = isBeside ? x + thickness(line.value) / 2 + 6 : x - width / 2;
   const left = Math.max(2, Math.min(beside, most - width - 2));
@@ -303,7 +311,7 @@ function drawShare(
     colour: textColourOn(rgb),
     align: "center",
   });
-  const long = theme.measure!(name, 12, false);
+  const long = theme.measure(name, 12, false);
   const [centred, below] = [left + width / 2 - long / 2, y + 30];
   const [start, , , , , , end] = line.curve;
   const isInside = // the arc, which it must not cross

@@ -1,21 +1,21 @@
 // What the explorer says: its headline, its headings, its notes, and what a head does.
 
-import { ownNumbers, type KindHeads } from "../base/js/head_grid.js";
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { ownNumbers, type KindHeads } from "../base/head_grid.ts";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { percent } from "../base/percent.ts";
 import { named, type Piece } from "../base/pieces.ts";
-import { differencePower, formatWeight, isUnchanged, marksExplained, powerOfTen } from "../base/js/text.js";
-import { partInHeading, partInWords, traceInPython } from "./attends_by.js";
-import { isMany } from "./attention_paths.js";
+import { differencePower, formatWeight, isUnchanged, marksExplained, powerOfTen } from "../base/text.ts";
+import { partInHeading, partInWords, traceInPython } from "./attends_by.ts";
+import { isMany } from "./attention_paths.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
-import type { DisplayedHead } from "./displayed_head.js";
-import { countApart, type Patches } from "./patch_picture.js";
+import type { DisplayedHead } from "./displayed_head.ts";
+import { countApart, type Patches } from "./patch_picture.ts";
 import { wordsRead } from "./readout.ts";
-import { type Cell, shownInWords } from "./selection.js";
-import { pairInWords } from "./sentence_pair.js";
-import type { Snapshot } from "./snapshot.js";
-import { scoresInWords } from "./wall_heads.js";
-import type { Entry } from "./weight_store.js";
+import { type Cell, shownInWords } from "./selection.ts";
+import { pairInWords } from "./sentence_pair.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { scoresInWords } from "./wall_heads.ts";
+import type { Entry } from "./weight_store.ts";
 
 const WEAK = 0.05; // a head hardly attends to what gets less
 

@@ -1,14 +1,14 @@
 // The picture as a table: numbers and words of the page, which can be read aloud, searched for and copied.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { zoomOf } from "../base/js/canvas.js";
-import { visible } from "../base/js/text.js";
-import { tableOf } from "./data_table.js";
+import { zoomOf } from "../base/canvas.ts";
+import { visible } from "../base/text.ts";
+import { tableOf } from "./data_table.ts";
 import type { Picture } from "./mount.ts";
 import { boxMark, type Mark } from "./passage.ts";
 import type { Room } from "./room.ts";
 import { headingOf } from "./sentences.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 
 const WAITING = { caption: "This head is on its way.", heads: [], rows: [], placeOf: () => null };
 

@@ -1,8 +1,8 @@
 // The chips of a trace switch, one for each of several traces; the page shows the small ones without Python.
 
 import { useEffect, useState } from "preact/hooks";
-import { addChoices } from "../base/js/choices.js";
-import { uniqueId } from "../base/js/controls.js";
+import { addChoices } from "../base/choices.ts";
+import { uniqueId } from "../base/controls.ts";
 import { NEEDS_KERNEL, type Model } from "../base/js/kernel.js";
 import { Tabs } from "../base/tabs.tsx";
 

@@ -16,6 +16,7 @@ from viz_transformer.trace import KINDS, ForwardTrace
 from viz_transformer.trace.forward import checked_seconds
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Field, Schema, listed, optional, whole
+from viz_transformer.widgets.base.shares import HEAD, PAIR, Shares
 from viz_transformer.widgets.base.traits import Checked, Index, SelectionError, Share, TextSize, check_index
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer.part import Part, chosen_part
@@ -132,8 +133,9 @@ class AttentionExplorer(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
     _only_reads = True
+    shares = Shares({**HEAD, **PAIR})
     _before_about = ""
 
     data = traitlets.Dict(help="tokens and weights as the page reads them; see `pack`").tag(sync=True)

@@ -6,8 +6,8 @@ import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { Tabs } from "../base/tabs.tsx";
 import { Timeline } from "../base/timeline.tsx";
-import { zoomOf } from "../base/js/canvas.js";
-import { formatWeight, shortened } from "../base/js/text.js";
+import { zoomOf } from "../base/canvas.ts";
+import { formatWeight, shortened } from "../base/text.ts";
 import { Chips } from "./chips.tsx";
 import { pin, pinOfKind, showWall } from "./choose.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
@@ -21,7 +21,7 @@ import { patchesPicture } from "./patches_picture.ts";
 import { Room, type Traits } from "./room.ts";
 import { sentencePicture } from "./sentence_picture.ts";
 import { headline, lineBelow } from "./sentences.ts";
-import type { Snapshot } from "./snapshot.js";
+import type { Snapshot } from "./snapshot.ts";
 import { Table } from "./table.tsx";
 import { Traces } from "./traces.tsx";
 import { TRAITS } from "./traits.ts";
@@ -257,5 +257,6 @@ export default stageView<Traits>({
   name: "explorer",
   label: "Attention explorer",
   traits: TRAITS,
+  whole: (change) => ("picture" in change ? { linked: false, wall: false, ...change } : change),
   draw: Explorer,
 });

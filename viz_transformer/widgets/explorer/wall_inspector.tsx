@@ -1,14 +1,14 @@
 // The inspector of the wall: its order, its filters, and a legend of the labels that filters too.
 
 import { Doors } from "../base/doors.tsx";
-import { inkOn, labelColour } from "../base/js/colour.js";
-import { formatNumber } from "../base/js/text.js";
+import { inkOn, labelColour } from "../base/colour.ts";
+import { formatNumber } from "../base/text.ts";
 import { Range } from "../base/range.tsx";
 import { HeadOrder, LayerRange } from "./options.tsx";
 import type { Room } from "./room.ts";
 import { coloursInWords, headInWords } from "./sentences.ts";
-import type { Snapshot } from "./snapshot.js";
-import { labelCounts, labelMark, NO_LABEL } from "./wall_heads.js";
+import type { Snapshot } from "./snapshot.ts";
+import { labelCounts, labelMark, NO_LABEL } from "./wall_heads.ts";
 import { headsOnWall } from "./wall_picture.ts";
 
 const NO_FILTER = { label_filter: [], layer_filter: [], least_score: null };

@@ -1,17 +1,17 @@
 // All heads on the stage, as large as they fit, with the labels that they have earned.
 
-import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
+import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
 import { chooseHead, onRoomKey, showWall } from "./choose.ts";
-import type { DisplayedHead } from "./displayed_head.js";
+import type { DisplayedHead } from "./displayed_head.ts";
 import { addRoomCanvas, type Mount } from "./mount.ts";
 import { boxMark, shadeOf } from "./passage.ts";
 import { headInWords } from "./sentences.ts";
-import { withHead } from "./selection.js";
-import type { Snapshot } from "./snapshot.js";
+import { withHead } from "./selection.ts";
+import type { Snapshot } from "./snapshot.ts";
 import type { Room } from "./room.ts";
-import { drawWall, paintWall, pictureBox } from "./wall_drawing.js";
-import { wallHeads } from "./wall_heads.js";
-import { moveOnWall, wallHeadAt, type WallLayout, wallLayout } from "./wall_layout.js";
+import { drawWall, paintWall, pictureBox } from "./wall_drawing.ts";
+import { wallHeads } from "./wall_heads.ts";
+import { moveOnWall, wallHeadAt, type WallLayout, wallLayout } from "./wall_layout.ts";
 
 const LABEL =
   "All heads: the arrow keys choose layer and head, Space selects several, Enter opens one, W goes back";
@@ -35,7 +35,7 @@ export const wallPicture: Mount = (room, node) => {
     const section = layout?.sections.find(({ kind }) => kind === entry.kind);
     const slot = section?.slots[heads[0][0] * section.heads + heads[0][1]] ?? -1;
     if (!section || !drawn || !plain || slot < 0) return null;
-    const { x, y, width, height } = pictureBox(section, slot, drawn.entries.get(entry.kind), drawn.order);
+    const { x, y, width, height } = pictureBox(section, slot, drawn.entries.get(entry.kind)!, drawn.order);
     const [across, down] = [width / cols, height / rows];
     const shade = shadeOf(weights![query * cols + key], limit);
     return boxMark([x + key * across, y + query * down, across, down], shade);

@@ -1,8 +1,8 @@
 // All heads as small pictures, each a button that switches the head off and on again.
 
 import { HeadGrid } from "../base/heads.tsx";
-import type { Theme } from "../base/js/colour.js";
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import type { Theme } from "../base/colour.ts";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { type Factor, factorOf, type Head, headState, shortFactor } from "./changes.ts";
 import { type Kind, weightsOf } from "./replies.ts";
 

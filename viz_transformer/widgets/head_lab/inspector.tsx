@@ -5,7 +5,7 @@ import { Chart } from "../base/chart.tsx";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import { sameHead } from "../base/head_place.ts";
-import { formatNumber, formatSigned, visible } from "../base/js/text.js";
+import { formatNumber, formatSigned, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import type { Factor, Head } from "./changes.ts";

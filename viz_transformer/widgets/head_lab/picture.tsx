@@ -2,9 +2,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { indexAfterKey } from "../base/js/scales.js";
-import type { Theme } from "../base/js/colour.js";
-import { elide, formatNumber, shortened, visible } from "../base/js/text.js";
+import { indexAfterKey } from "../base/scales.ts";
+import type { Theme } from "../base/colour.ts";
+import { elide, formatNumber, shortened, visible } from "../base/text.ts";
 import { tween } from "../base/motion.ts";
 import { percent } from "../base/percent.ts";
 import { css, weightRgb } from "../base/ramps.ts";

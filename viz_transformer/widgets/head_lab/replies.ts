@@ -1,7 +1,7 @@
 // The newest replies of the model: unchanged, under the viewer's changes, and with one head at a time off.
 
 import { canonicalJson, type connectKernel, NEEDS_KERNEL } from "../base/js/kernel.js";
-import { decodeWeights, weightsIn } from "../base/js/weights.js";
+import { decodeWeights, weightsIn } from "../base/weights.ts";
 import { STOPPED } from "../base/waits.ts";
 import type { Factor, Head } from "./changes.ts";
 
@@ -24,8 +24,8 @@ export interface Reply {
 /** Log-probabilities with one head at a time off, float64 [layer, head, word]; of one layer, if `layer` says so. */
 export type Alone = { kind: string; shape: number[]; log_probs: DataView; layer?: number };
 
-type Request = { sentence: string; changes?: Factor[]; each?: number; kind?: string; layer?: number };
-type State = { sentence: string; factors: Factor[] };
+export type Request = { sentence: string; changes?: Factor[]; each?: number; kind?: string; layer?: number };
+export type State = { sentence: string; factors: Factor[] };
 
 /** A model ranks a layer at a time, so that it answers other questions meanwhile; a page that carries replies knows all. */
 function partsOf(sentence: string, kinds: readonly Kind[]): Request[] {

@@ -2,7 +2,7 @@
 
 import { percent } from "../base/percent.ts";
 import { named, type Piece } from "../base/pieces.ts";
-import { formatNumber, formatSigned, markMeaning, quoted, runningText } from "../base/js/text.js";
+import { formatNumber, formatSigned, markMeaning, quoted, runningText } from "../base/text.ts";
 import { type Factor, type Head, headName, shortFactor, shortName } from "./changes.ts";
 import { type Effect, lossOf, rankCorrelation } from "./effects.ts";
 import { type Column, isMoved, runsOf } from "./flip.ts";

@@ -14,6 +14,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, TASKS, FloatArray, ForwardTrace, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import TEXT, Schema, listed, number, one_of, record, whole
+from viz_transformer.widgets.base.shares import HEAD, Shares
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -61,7 +62,8 @@ class HeadLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
+    shares = Shares({"sentence": "sentence", **HEAD, "query": "query", "off": "factors"})
 
     sentence = traitlets.Unicode(help="the text that the model is given").tag(sync=True)
     task = traitlets.Enum(tuple(TASKS), "translate", help="what the model does with it").tag(
@@ -94,7 +96,7 @@ class HeadLab(View):
         Raises:
             UserError: if the function cannot answer for the sentence.
         """
-        self._known = (sentence, answer({"sentence": sentence, "changes": []})["trace"])
+        self._known = self._newest = (sentence, answer({"sentence": sentence, "changes": []})["trace"])
         most = _effects(answer({"sentence": sentence, "each": 0.0}))[0]
         place = {name: getattr(most, name) for name in _PLACE}
         super().__init__(answer=answer, traits={"about": _ABOUT, "task": task, "sentence": sentence, **place})
@@ -107,7 +109,7 @@ class HeadLab(View):
         """
         reply = super().answer(request)
         if request.get("changes") == []:
-            self._known = (request["sentence"], reply["trace"])  # the page is about to choose this sentence
+            self._newest = (request["sentence"], reply["trace"])  # which the page is about to choose
         if "each" not in request:
             return _words_payload(reply) | {"kinds": _payload(reply["trace"])}
         each = {"each": [_each_payload(*each) for each in reply["each"].items()]}
@@ -214,6 +216,8 @@ class HeadLab(View):
         return self._known[1]
 
     def _read(self, sentence: str) -> ForwardTrace:
+        if sentence == self._newest[0]:
+            return self._newest[1]
         try:
             return super().answer({"sentence": sentence, "changes": []})["trace"]
         except UserError as error:  # a TraitError, so that the old sentence stays

@@ -1,6 +1,6 @@
 // What the initial loss lab says.
 
-import { formatNumber, runningText, shortNumber } from "../base/js/text.js";
+import { formatNumber, runningText, shortNumber } from "../base/text.ts";
 import { named, type Piece } from "../base/pieces.ts";
 import { type Chosen, evenLoss, logitsAt, type Starts } from "./starts.ts";
 

@@ -2,8 +2,8 @@
 //
 // composition.py composes the same in Python; the tests compare both with model/masks.py.
 
-import { ATTENTION_KINDS } from "../base/js/kinds.js";
-import { quoted } from "../base/js/text.js";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
+import { quoted } from "../base/text.ts";
 
 export const PAD_TOKEN = "<pad>";
 

@@ -5,10 +5,10 @@ import type { Cell } from "../base/cells.ts";
 import { Choice } from "../base/choice.tsx";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/js/text.js";
+import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import { Range } from "../base/range.tsx";
-import { Chips } from "../base/sentence.tsx";
+import { Chips, FieldAround } from "../base/sentence.tsx";
 import { maskCode } from "./code.ts";
 import { cellText, describeMaskCell, isWord } from "./composition.ts";
 import type { Likeliest } from "./leaks.ts";
@@ -70,6 +70,7 @@ export function Header({ snapshot, set }: { snapshot: Snapshot; set: Set }) {
           />
         </>
       )}
+      <FieldAround />
     </>
   );
 }

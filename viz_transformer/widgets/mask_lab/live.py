@@ -18,12 +18,13 @@ from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.mask_libraries import LIBRARIES, HeadInputs, float32_bytes, run_library
 from viz_transformer.model.masks import causal_mask, padding_mask
 from viz_transformer.model.threads import threads_for
-from viz_transformer.trace import KINDS
+from viz_transformer.trace import KINDS, ForwardTrace
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.vocabulary import Side
 from viz_transformer.widgets.base.live import check_suits, give_engine
+from viz_transformer.widgets.base.view import sendable
 from viz_transformer.widgets.mask_lab.requests import ASKS
-from viz_transformer.widgets.mask_lab.view import MaskLab
+from viz_transformer.widgets.mask_lab.view import MaskLab, longest_sides
 
 #: Two sentences that differ in length, in English and in Spanish: each kind has padding to hide.
 SENTENCES = ("the black cat is very tired", "Maria sees the queen")
@@ -65,7 +66,7 @@ def mask_lab(
             f"mask_lab was given {sentences!r:.60}, but needs a batch of at least two sentences, "
             "so that the shorter is padded; give a list such as ['the cat sleeps', 'i sleep']"
         )
-    words = _words(model, sentences)
+    words = batch_words([model.trace(each) for each in sentences])
     view = MaskLab(**words, kinds=tuple(model.config.attention_layers), answer=MaskTester(model).answer)
     if model.task == "translate":
         view.causal = False  # what a look-ahead mask is for is seen without one
@@ -74,29 +75,30 @@ def mask_lab(
     return give_engine(view, "mask_lab", model, engine)
 
 
-def _words(
-    model: Translator | LanguageModel | MaskedModel, sentences: Sequence[str]
-) -> dict[str, list[tuple[str, ...]]]:
+def batch_words(traces: Sequence[ForwardTrace]) -> dict[str, list[tuple[str, ...]]]:
     """Return the tokens that the encoder reads, that the decoder reads, and that it writes.
 
     A side that the model lacks has those of the other; the view shows no mask over it.
+
+    Args:
+        traces: what a model makes of each sentence.
     """
-    words = model.vocabulary
-    if isinstance(model, MaskedModel):
-        sources = [words.tokens_of(model.ids(text)) for text in sentences]
-        return {"source": sources, "target": sources, "written": sources}
-    if isinstance(model, LanguageModel):
-        whole = [words.tokens_of(words.target_ids(text)) for text in sentences]
-        sources = [tokens[1:] for tokens in whole]
-    else:
-        translations = [found.tokens for found in model.translate_all(sentences)]
-        whole = [(words.tokens[words.sos_id], *found, words.tokens[words.eos_id]) for found in translations]
-        sources = [words.tokens_of(words.source_ids(text)) for text in sentences]
     return {
-        "source": sources,
-        "target": [tokens[:-1] for tokens in whole],
-        "written": [tokens[1:] for tokens in whole],
+        "source": [each.source_tokens or each.output_tokens or () for each in traces],
+        "target": [each.target_tokens or each.source_tokens for each in traces],
+        "written": [each.output_tokens or each.source_tokens for each in traces],
     }
+
+
+def batch_traits(traces: Sequence[ForwardTrace]) -> dict[str, Any]:
+    """Return the traits of a mask lab that show another batch: all its words, and nothing chosen in them.
+
+    Args:
+        traces: what a model makes of each sentence.
+    """
+    words = {name: [sendable(tokens) for tokens in each] for name, each in batch_words(traces).items()}
+    nothing: dict[str, Any] = {"painted": [], "sentence": 0, "query": None, "key": None, "edited": 0}
+    return {"words": words, "lengths": longest_sides(words), **nothing}
 
 
 class Batch(NamedTuple):

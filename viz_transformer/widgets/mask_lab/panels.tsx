@@ -1,7 +1,7 @@
 // What can be unfolded below the mask: what each library makes of a row, how the shapes join, and the code.
 
-import { type Theme, textColourOn } from "../base/js/colour.js";
-import { formatNumber, quoted, visible } from "../base/js/text.js";
+import { type Theme, textColourOn } from "../base/colour.ts";
+import { formatNumber, quoted, visible } from "../base/text.ts";
 import { css, weightRgb } from "../base/ramps.ts";
 import { maskCode } from "./code.ts";
 import { type ComposedMask, emptyRows, type MaskState, type Words } from "./composition.ts";

@@ -2,7 +2,7 @@
 
 import { useRef, useState } from "preact/hooks";
 import { type Cell, moveInTable } from "../base/cells.ts";
-import { elide, markMeaning, visible } from "../base/js/text.js";
+import { elide, markMeaning, visible } from "../base/text.ts";
 import { cellText, type ComposedMask, describeMaskCell, emptyRows, isWord } from "./composition.ts";
 import { cellAt, cellsBetween, hatchPath, type Layout, streamsOf } from "./layout.ts";
 import { type LeakRow, shownChange, UNMOVED, type Verdict } from "./leaks.ts";

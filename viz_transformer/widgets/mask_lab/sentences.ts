@@ -2,7 +2,7 @@
 // come from the same numbers, so that they never disagree.
 
 import shared from "../../shared.json" with { type: "json" };
-import { quoted } from "../base/js/text.js";
+import { quoted } from "../base/text.ts";
 import { named, type Piece } from "../base/pieces.ts";
 import { type ComposedMask, emptyRows, isWord, type MaskState } from "./composition.ts";
 import {

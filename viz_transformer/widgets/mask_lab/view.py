@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import TEXT, Schema, listed, one_of, or_none, record, whole
+from viz_transformer.widgets.base.shares import PAIR, Shares
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, Unfolded, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 from viz_transformer.widgets.mask_lab.composition import (
@@ -84,7 +85,8 @@ class MaskLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
+    shares = Shares({"kind": "kind", **PAIR}, where={"sentence": 0, "side": "right"})
 
     words = traitlets.Dict(help="tokens of the batch: source, target (read) and written").tag(
         sync=True, content=True
@@ -144,10 +146,9 @@ class MaskLab(View):
                 f"target to read and {sizes['written']} to write; give each sentence at least one "
                 "of each, and as many to write as the decoder reads"
             )
-        self._longest = [max(pair) for pair in zip(sizes["source"], sizes["target"], strict=True)]
         first: dict[str, Any] = {
             "words": words,
-            "lengths": self._longest,
+            "lengths": longest_sides(words),
             "about": _ABOUT,
             "kinds": list(kinds),
         }
@@ -351,13 +352,14 @@ class MaskLab(View):
     @traitlets.validate("lengths")
     def _check_lengths(self, proposal: dict[str, Any]) -> list[int]:
         lengths = list(proposal["value"])
-        fits = len(lengths) == len(self._longest) and all(
+        longest = longest_sides(self.words)
+        fits = len(lengths) == len(longest) and all(
             isinstance(length, int | np.integer) and 1 <= length <= most
-            for length, most in zip(lengths, self._longest, strict=False)
+            for length, most in zip(lengths, longest, strict=False)
         )
         if not fits:
             raise SelectionError(
-                f"lengths={lengths}, but the sentences have {self._longest} tokens; give as many "
+                f"lengths={lengths}, but the sentences have {longest} tokens; give as many "
                 "lengths, each from 1 to that"
             )
         return [int(length) for length in lengths]
@@ -380,9 +382,9 @@ class MaskLab(View):
         check_index(name, value, self._sizes()[name], owner="this mask has")
         return value
 
-    @traitlets.observe("kind", "side", "mistake", "lengths")
+    @traitlets.observe("words", "kind", "side", "mistake", "lengths")
     def _on_state(self, change: dict[str, Any]) -> None:
-        if change["old"] in ("", [], traitlets.Undefined):
+        if change["old"] in ("", [], {}, traitlets.Undefined):
             return
         sizes = self._sizes()
         with self.hold_sync(), self.hold_trait_notifications():
@@ -391,3 +393,8 @@ class MaskLab(View):
                     setattr(self, name, None)
             for name in ("sentence", "edited"):
                 setattr(self, name, min(getattr(self, name), sizes[name] - 1))
+
+
+def longest_sides(words: Mapping[str, Sequence[Sequence[str]]]) -> list[int]:
+    """Return the tokens of each sentence, on its longer side."""
+    return [max(map(len, pair)) for pair in zip(words["source"], words["target"], strict=True)]

@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Cell } from "../base/cells.ts";
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { tween } from "../base/motion.ts";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";

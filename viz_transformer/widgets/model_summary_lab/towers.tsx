@@ -1,7 +1,7 @@
 // The two towers of boxes, the encoder's and the decoder's, and the way of the memory between them.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { zoomOf } from "../base/js/canvas.js";
+import { zoomOf } from "../base/canvas.ts";
 import { headGrids } from "./head_grids.ts";
 import {
   type Axis,

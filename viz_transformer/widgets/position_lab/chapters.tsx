@@ -2,8 +2,8 @@
 // and a sentence that moves.
 
 import { useMemo } from "preact/hooks";
-import { stepsBetween } from "../base/js/scales.js";
-import { formatNumber } from "../base/js/text.js";
+import { stepsBetween } from "../base/scales.ts";
+import { formatNumber } from "../base/text.ts";
 import { Knob } from "../base/knob.tsx";
 import { handOf, limitOf, lookAlikes, pairsOf, reachOf } from "../base/positions/hands.ts";
 import { Heat } from "../base/positions/heat.tsx";

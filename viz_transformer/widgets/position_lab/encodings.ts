@@ -2,7 +2,7 @@
 //
 // All in double precision, as viz_transformer/analysis/positions.py; a test compares the two.
 
-import { decodeWeights } from "../base/js/weights.js";
+import { decodeWeights } from "../base/weights.ts";
 import { angularFrequency } from "../base/positions/hands.ts";
 import { at, dot, dotProducts, type Matrix, matrixOf, rowsOf, scaled } from "./matrix.ts";
 import type { Traits as Declared } from "./traits.ts";
@@ -22,15 +22,13 @@ export type Data = Record<"learned" | "words" | "mixing" | "queries" | "keys", D
   /** How many of the learned table's first positions were trained. */
   trained: number;
   n_words: number;
-  /** The words of the live model, and orders of them to offer. */
-  sentence: string[];
-  orders: number[][];
   live_encoding: string;
   language: string;
   language_tag?: string;
 };
 
 export interface Traits extends Declared {
+  orders: number[][];
   data: Data;
 }
 

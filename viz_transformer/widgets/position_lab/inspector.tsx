@@ -1,8 +1,8 @@
 // The inspector of the position lab: what is chosen in each chapter, and the line of Python that gives the same.
 
 import { Code } from "../base/code.tsx";
-import type { Theme } from "../base/js/colour.js";
-import { formatWeight } from "../base/js/text.js";
+import type { Theme } from "../base/colour.ts";
+import { formatWeight } from "../base/text.ts";
 import { handOf } from "../base/positions/hands.ts";
 import { HandInspector } from "../base/positions/inspector.tsx";
 import { two } from "../base/positions/sentences.ts";

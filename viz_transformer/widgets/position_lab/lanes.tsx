@@ -1,8 +1,8 @@
 // The words of a live model in another order: each as a lane from where it was written to where it is read, and
 // how far its vector moves.
 
-import type { Theme } from "../base/js/colour.js";
-import { elide, formatWeight, visible } from "../base/js/text.js";
+import type { Theme } from "../base/colour.ts";
+import { elide, formatWeight, visible } from "../base/text.ts";
 import { Knob } from "../base/knob.tsx";
 import { useRoom } from "../base/use_room.ts";
 import { useTween } from "../base/use_tween.ts";

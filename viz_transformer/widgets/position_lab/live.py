@@ -18,6 +18,7 @@ from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.vocabulary import language_tag
 from viz_transformer.widgets.base.live import check_suits, give_engine
+from viz_transformer.widgets.base.view import sendable
 from viz_transformer.widgets.position_lab.view import PositionLab
 
 
@@ -57,10 +58,11 @@ def position_lab(
     n_positions, d_model = table.shape
     n_words = min(12, n_positions)
     head = ProbeHead(*(part.double().numpy() for part in random_head(n_words, d_model)))
-    reordering = _Reordering(translator, words)
+    reordering = _Reordering(translator)
     language = translator.vocabulary.languages[1]
     tag = language_tag(language)
-    reordering({"order": list(range(len(words))), "positions_on": True})  # raises now if it cannot
+    as_written = {"words": words, "order": list(range(len(words))), "positions_on": True}
+    reordering(as_written)  # raises now if it cannot
     view = PositionLab(
         sinusoidal_encoding(n_positions, d_model).numpy(),
         table,
@@ -74,7 +76,18 @@ def position_lab(
         language_tag=tag,
         encoding=encoding,
     )
-    return give_engine(view, "position_lab", translator, engine, {"words": words})
+    return give_engine(view, "position_lab", translator, engine)
+
+
+def word_traits(words: Sequence[str]) -> dict[str, Any]:
+    """Return the traits of a position lab that show another sentence: its words, as written and reversed.
+
+    Args:
+        words: the words.
+    """
+    written = list(range(len(words)))
+    orders = [written, written[::-1]] if len(words) > 1 else [written]
+    return {"words": sendable(words), "orders": orders, "order": written}
 
 
 def _bundled_table() -> tuple[np.ndarray, int]:
@@ -102,8 +115,8 @@ def _example_orders(n_words: int) -> list[list[int]]:
 class _Reordering:
     """How far each word's output vector moves when the words are read in another order."""
 
-    def __init__(self, translator: Translator, words: Sequence[str]) -> None:
-        self._translator, self._words = translator, list(words)
+    def __init__(self, translator: Translator) -> None:
+        self._translator = translator
 
     def __call__(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return how far each word moved, in the order of the original sentence.
@@ -112,7 +125,8 @@ class _Reordering:
         """
         order = [int(index) for index in request["order"]]
         changes = Interventions(positions=bool(request["positions_on"]))
-        written, new = " ".join(self._words), " ".join(self._words[index] for index in order)
+        words = request["words"]
+        written, new = " ".join(words), " ".join(words[index] for index in order)
         before = self._vectors(written, changes)  # [word, d_model]
         after = np.empty_like(before)
         # Each word's new vector, back at the word's original index.

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Choice } from "../base/choice.tsx";
 import type { Model } from "../base/js/kernel.js";
-import { runningText } from "../base/js/text.js";
+import { runningText } from "../base/text.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";
 import type { Traits } from "./encodings.ts";
@@ -22,7 +22,7 @@ export interface Answered {
 /** Has the words read as the traits say; null asks nothing. */
 export function useReading(model: Model, traits: Traits | null): Answered {
   const kernel = useKernel(model);
-  const request = traits && { order: traits.order, positions_on: traits.positions_on };
+  const request = traits && { words: traits.words, order: traits.order, positions_on: traits.positions_on };
   const asked = JSON.stringify(request);
   const [{ to, ...newest }, setNewest] = useState<Omit<Answered, "isNew"> & { to: string }>({ to: "" });
   useEffect(() => {
@@ -44,23 +44,23 @@ interface OrderControlsProps {
 }
 
 export function OrderControls({ traits, set, canShuffle }: OrderControlsProps) {
-  const { data, order, positions_on: isOn } = traits;
-  const known = data.orders.findIndex((each) => each.join() === order.join());
+  const { order, positions_on: isOn } = traits;
+  const known = traits.orders.findIndex((each) => each.join() === order.join());
   return (
     <>
       <Choice
         isBare
         label="read as"
         options={[
-          ...data.orders.map(
-            (each, at) => [String(at), runningText(each.map((word) => data.sentence[word]))] as const,
+          ...traits.orders.map(
+            (each, at) => [String(at), runningText(each.map((word) => traits.words[word]))] as const,
           ),
           [OWN, "an order of your own"],
         ]}
         value={known < 0 ? OWN : String(known)}
         disabled={known < 0 ? [] : [OWN]}
         onChoose={(to) => {
-          const chosen = data.orders[Number(to)];
+          const chosen = traits.orders[Number(to)];
           if (chosen) set({ order: [...chosen] });
         }}
       />

@@ -10,6 +10,8 @@ export interface Traits {
   positions_on: boolean;
   text_size: number;
   unfolded: string[];
+  words: string[];
+  orders: unknown[];
   data: Record<string, unknown>;
 }
 
@@ -23,5 +25,7 @@ export const TRAITS = [
   "positions_on",
   "text_size",
   "unfolded",
+  "words",
+  "orders",
   "data",
 ] as const;

@@ -21,7 +21,7 @@ from viz_transformer.analysis.positions import (
 )
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.requests import FLAG, Schema, order_of
+from viz_transformer.widgets.base.requests import FLAG, TEXT, Schema, listed, optional, order_of
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, Unfolded
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -63,13 +63,14 @@ class PositionLab(View):
         unfolded: what is shown, the last of ``"pair"``, ``"offset"``, ``"shift"`` and ``"shuffle"``; all
             pairs where it is empty.
         words: the words of the live model's sentence, in their original order.
+        orders: orders of its words to choose from.
 
     Setting one of them to an invalid value raises SelectionError, a UserError, and changes
     nothing.
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     data = traitlets.Dict(help="tables and sentence as the page reads them").tag(sync=True, content=True)
     encoding = traitlets.Unicode(help="one of sinusoidal, learned, rotary, none").tag(sync=True)
@@ -77,6 +78,8 @@ class PositionLab(View):
     position = Index(help="position, counted from 0").tag(sync=True)
     offset = Index(help="how far after it its partner stands").tag(sync=True)
     shift = Index(help="how far the sentence is moved").tag(sync=True)
+    words: traitlets.List[str] = traitlets.List(help="the words of the sentence").tag(sync=True, content=True)
+    orders: traitlets.List[list[int]] = traitlets.List(help="orders to offer").tag(sync=True, content=True)
     order: traitlets.List[int] = traitlets.List(help="indices of the words, as they are read").tag(sync=True)
     text_size = TextSize()
     unfolded = Unfolded("pair", "offset", "shift", "shuffle", opened=("pair",))
@@ -107,8 +110,8 @@ class PositionLab(View):
             words: the live sentence.
             orders: orders of its words to offer, as lists of indices; an exported page carries
                 the replies for these.
-            answer: the function that maps ``{"order": […], "positions_on": bool}`` to ``{"moved":
-                […], "translation": text, "as_written": text}``: how far each word's vector moved,
+            answer: the function that maps ``{"words": […], "order": […], "positions_on": bool}`` to
+                ``{"moved": […], "translation": text, "as_written": text}``: how far each word's vector moved,
                 relative to its length, and the translations in the new order and the original.
             live_encoding: the live model's positional encoding, named in the view's text.
             language: the language that it translates to, named there too; "" where it has no name.
@@ -120,8 +123,6 @@ class PositionLab(View):
         """
         self._tables = _checked_tables(sinusoids, learned)
         self._head = _checked_head(head, self._tables["sinusoidal"])
-        self.words = tuple(words)
-        self._orders = [list(range(len(self.words))), *map(list, orders)]
         n_positions, d_model = self._tables["sinusoidal"].shape
         super().__init__(
             answer=answer,
@@ -138,7 +139,9 @@ class PositionLab(View):
                 "position": min(7, n_positions - 1),
                 "offset": min(3, n_positions - 1),
                 "shift": min(10, n_positions - len(head.words)),
-                "order": list(range(len(self.words))),
+                "words": sendable(words),
+                "orders": [written := list(range(len(words))), *map(list, orders)],
+                "order": written,
             },
         )
 
@@ -153,8 +156,6 @@ class PositionLab(View):
             "learned": _float32_bytes(self._tables["learned"]),
             "n_words": len(self._head.words),
             **{name: _float32_bytes(values) for name, values in arrays.items()},
-            "sentence": sendable(self.words),
-            "orders": self._orders,
         }
 
     @property
@@ -186,16 +187,30 @@ class PositionLab(View):
         here, moved = (self._head.added(self.table, start).whole for start in (0, self.shift))
         return here, moved
 
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply to one request, by default about the words shown.
+
+        Raises:
+            UserError: if there is no live model.
+        """
+        return super().answer({"words": self.words, **request})
+
     def requests(self) -> tuple[Schema, ...]:
         """Return what the page may ask."""
-        return ({"order": order_of(len(self.words)), "positions_on": FLAG},)
+        return (
+            {"words": optional(listed(TEXT, 200)), "order": order_of(len(self.words)), "positions_on": FLAG},
+        )
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests for the orders offered, with and without positions."""
         if not self.live:
             return []
-        orders = [*self._orders, *([] if self.order in self._orders else [self.order])]
-        return [{"order": list(order), "positions_on": on} for order in orders for on in (True, False)]
+        orders = [*self.orders, *([] if self.order in self.orders else [self.order])]
+        return [
+            {"words": self.words, "order": list(order), "positions_on": on}
+            for order in orders
+            for on in (True, False)
+        ]
 
     def figure(self) -> Figure:
         """Return table, curves, likeness and shift as one matplotlib figure."""

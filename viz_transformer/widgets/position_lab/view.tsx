@@ -4,10 +4,10 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Doors } from "../base/doors.tsx";
 import { canAsk } from "../base/js/kernel.js";
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { Positions, type PositionsProps } from "../base/positions/picture.tsx";
 import { sizesOf } from "../base/positions/sentences.ts";
-import { Chips } from "../base/sentence.tsx";
+import { Chips, FieldAround } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { Tabs } from "../base/tabs.tsx";
@@ -70,11 +70,11 @@ function PositionLab(frame: Frame<Traits>) {
   const { data, encoding, pair, position, order } = traits;
   const { tables, head } = useMemo(() => unpackPositions(data), [data]);
   const cached = useMemo(caches, []);
-  const names = Object.keys(CHAPTERS).filter((name) => name !== "shuffle" || data.sentence.length);
+  const names = Object.keys(CHAPTERS).filter((name) => name !== "shuffle" || traits.words.length);
   const name = traits.unfolded.findLast((each) => names.includes(each)) ?? "";
   const answered = useReading(frame.model, name === "shuffle" ? traits : null);
   const hand = { table: tables[encoding], pair, position, isWave: isWave(encoding) };
-  const words = order.map((word) => data.sentence[word]);
+  const words = order.map((word) => traits.words[word]);
   const word = position < words.length ? visible(words[position]) : undefined;
   const positions = { ...hand, word, theme, unit: frame.unit, redraw, set };
   const told = { ...hand, encoding, trained: data.trained };
@@ -83,13 +83,16 @@ function PositionLab(frame: Frame<Traits>) {
     <Stage
       header={
         words.length ? (
-          <Chips
-            label="The words as they are read"
-            tokens={words}
-            kind="key"
-            chosen={position}
-            onChoose={(place) => set({ position: place })}
-          />
+          <>
+            <Chips
+              label="The words as they are read"
+              tokens={words}
+              kind="key"
+              chosen={position}
+              onChoose={(place) => set({ position: place })}
+            />
+            <FieldAround />
+          </>
         ) : (
           sizesOf(hand.table)
         )
@@ -206,16 +209,16 @@ const DRAWN: Record<string, (lab: Lab) => Chapter> = {
     return {
       headline: (
         <span data-shown={isNew ? JSON.stringify([order, isOn]) : ""} lang={data.language_tag || undefined}>
-          <Pieces pieces={says.shuffledHeadline(data.sentence, order, known)} />
+          <Pieces pieces={says.shuffledHeadline(traits.words, order, known)} />
         </span>
       ),
-      line: known ? says.shuffledLine(data.sentence, order, known) : isNew && problem,
+      line: known ? says.shuffledLine(traits.words, order, known) : isNew && problem,
       controls: <OrderControls {...{ traits, set, canShuffle }} />,
       inspector: <ShuffledInspector traits={traits} />,
       picture: (
         <Lanes
           {...{ order, reply, isNew, theme, redraw }}
-          sentence={data.sentence}
+          sentence={traits.words}
           unit={positions.unit}
           chosen={position}
           onOrder={canShuffle ? (next) => set({ order: next }) : undefined}

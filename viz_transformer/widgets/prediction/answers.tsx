@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { NumberField, Problem, Push } from "../base/card.tsx";
-import { visible } from "../base/js/text.js";
+import { visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import type { Traits } from "./traits.ts";
 import { readGuess } from "./verdict.ts";

@@ -1,6 +1,6 @@
 // What the scaling lab says: the headline, the line below it, the equation and the Python that gives the same.
 
-import { shortNumber } from "../base/js/text.js";
+import { shortNumber } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 
 export const headlineOf = (width: number, largest: number): string =>

@@ -1,6 +1,6 @@
 // The learning rate of each step, and the losses of trainings.
 
-import { tickText } from "../base/js/scales.js";
+import { tickText } from "../base/scales.ts";
 
 export interface Chosen {
   peak: number;

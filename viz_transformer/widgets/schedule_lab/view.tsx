@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { Code } from "../base/code.tsx";
 import { linePath } from "../base/axes.ts";
 import { Chart, Key } from "../base/chart.tsx";
-import { stepsBetween, tickText } from "../base/js/scales.js";
+import { stepsBetween, tickText } from "../base/scales.ts";
 import { Knob } from "../base/knob.tsx";
 import { type Answered, newestReply } from "../base/replies.ts";
 import { Stage } from "../base/stage.tsx";

@@ -1,6 +1,6 @@
 // Numbers and names as the softmax lab prints them.
 
-import { elide, formatNumber, visible } from "../base/js/text.js";
+import { elide, formatNumber, visible } from "../base/text.ts";
 
 const LETTERS = 24; // of a key's name in a sentence
 

@@ -2,8 +2,8 @@
 
 import shared from "../../shared.json" with { type: "json" };
 import { Code } from "../base/code.tsx";
-import { stepsBetween } from "../base/js/scales.js";
-import { elide, formatNumber, visible } from "../base/js/text.js";
+import { stepsBetween } from "../base/scales.ts";
+import { elide, formatNumber, visible } from "../base/text.ts";
 import { Knob } from "../base/knob.tsx";
 import { useRef } from "preact/hooks";
 import { tween } from "../base/motion.ts";

@@ -5,21 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+import torch
+from safetensors.torch import load_file
+
+from viz_transformer._files import bundled
 from viz_transformer._text import given_text
 from viz_transformer.errors import UserError
+from viz_transformer.huggingface_text import HuggingFaceText
 from viz_transformer.text_model import TextModel
-from viz_transformer.trace import ForwardTrace, attention_of
+from viz_transformer.trace import ForwardTrace, TrainingTrace, attention_of
 from viz_transformer.tracing import capture
-from viz_transformer.translator import Translator
+from viz_transformer.vocabulary import EOS, MASK, PAD, SOS
 from viz_transformer.widgets.architecture.live import architecture_of_text
+from viz_transformer.widgets.architecture.view import Architecture
 from viz_transformer.widgets.attention_stepper.live import attention_stepper, clearest
+from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 from viz_transformer.widgets.base.live import give_engine, text_for
-from viz_transformer.widgets.explorer import explore, is_small, raw_trace
+from viz_transformer.widgets.base.view import View
+from viz_transformer.widgets.beam_stepper.live import beam_stepper
+from viz_transformer.widgets.beam_stepper.view import BeamStepper
+from viz_transformer.widgets.block_lab.live import block_lab
+from viz_transformer.widgets.block_lab.view import BlockLab
+from viz_transformer.widgets.embedding_map import EmbeddingMap
+from viz_transformer.widgets.embedding_map.live import embedding_map
+from viz_transformer.widgets.explorer import AttentionExplorer, explore, is_small, raw_trace
+from viz_transformer.widgets.head_lab.live import head_lab
+from viz_transformer.widgets.head_lab.view import HeadLab
+from viz_transformer.widgets.mask_lab.live import batch_traits, mask_lab
+from viz_transformer.widgets.mask_lab.view import MaskLab
+from viz_transformer.widgets.position_lab.live import position_lab, word_traits
+from viz_transformer.widgets.position_lab.view import PositionLab
 from viz_transformer.widgets.studio import Room, Studio
+from viz_transformer.widgets.training_scrubber import TrainingScrubber, watch_training
 from viz_transformer.widgets.translation_lab.live import translation_lab
+from viz_transformer.widgets.translation_lab.view import TranslationView
 
 #: A gender decided elsewhere: *her* makes the teacher *la maestra*.
 DEFAULT_TEXTS = {
@@ -27,19 +50,23 @@ DEFAULT_TEXTS = {
     "continue": "la vaca no cruzó la calle porque estaba demasiado cansada",
     "fill": "la vaca no cruzó la calle porque estaba demasiado [?]",
 }
-_SAME = {name: name for name in ("kind", "layer", "head", "query", "text_size")}
-#: More steps than any sentence has: the last.
-_END = 1_000_000
+#: By what a model does, the recorded training of the bundled one.
+_RECORDED = {"translate": "en-es", "continue": "language-model", "fill": "masked-model"}
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a studio is made of: a model, a text, what the model makes of it, and who answers."""
+    """What a studio is made of: a model, what it makes of a text, and who answers."""
 
     model: Any
-    text: str
-    trace: ForwardTrace
+    tokenizer: Any
+    read: Callable[[str], ForwardTrace]
     engine: str | None
+
+    @property
+    def task(self) -> str:
+        """What a model of ours does with a text; "" for any other model."""
+        return self.model.task if isinstance(self.model, TextModel) else ""
 
 
 def studio(
@@ -55,20 +82,21 @@ def studio(
         vt.studio(translator, "the teacher lost her book")
         vt.studio(gpt2, "The cat sat on the mat", tokenizer=tokenizer)
 
-    A door carries the sentence, the kind of attention, its layer, its head and the query along. There is a
-    room for each view that suits the model: *The whole model*, *Its heads*, *One head by hand*.
+    A door carries the sentence, the kind of attention, its layer, its head, the query and the key along.
+    There is a room for each view that suits the model, made when its door is first opened.
 
     >>> import viz_transformer as vt
     >>> view = vt.studio(vt.load_translator(), "the teacher lost her book")
     >>> list(view.rooms)
-    ['model', 'heads', 'head']
+    ['model', 'heads', 'head', 'off', 'masks', 'positions', 'writing', 'block', 'vectors', 'training']
 
     Args:
         model: a translator, language model or masked-word model of ours; or any other model that
-            `vt.capture` reads a text with, of which there is the room of its heads.
+            `vt.capture` reads a text with, of which there is the room of its heads, and if it writes that of
+            heads off.
         text: the first sentence; by default, for ours only, one that suits the bundled model.
         tokenizer: of a model that is not ours, what splits its text.
-        room: the room that is open at first: ``"model"``, ``"heads"`` or ``"head"``.
+        room: the key of the room that is open at first: ``"model"``, ``"heads"``, ``"head"`` …
         engine: who answers the views: ``"page"``, ``"kernel"``, or None for the page if it can.
 
     Raises:
@@ -82,17 +110,15 @@ def studio(
     else:
         text = _text_for_other(model, text, engine)
         read = partial(_captured, model, tokenizer)
-    asked = _Asked(model, text, read(text), engine)
-    rooms = {key: made for key, make in _ROOMS.items() if (made := make(asked))}
-    kind = asked.trace.kinds[-1]
-    layer = len(attention_of(asked.trace, kind)) - 1
-    head, query = clearest(asked.trace, kind, layer)
-    state = {"sentence": text, "kind": kind, "layer": layer, "head": head, "query": query}
-    follows = [each for each in rooms.values() if each.follows]
-    view = Studio(
-        rooms, read, state, room=room, answer=(lambda request: _reply(view, request)) if follows else None
-    )
-    if follows and isinstance(model, TextModel):
+    asked = _Asked(model, tokenizer, read, engine)
+    rooms = {kind.key: made for kind in _ROOMS if (made := kind.room(asked))}
+    trace = read(text)
+    kind = trace.kinds[-1]
+    layer = len(attention_of(trace, kind)) - 1
+    head, query = clearest(trace, kind, layer)
+    state = {"sentence": text, "kind": kind, "layer": layer, "head": head, "query": query, "key": None}
+    view = Studio(rooms, read, state, room=room, as_page=_as_page)
+    if asked.task:
         give_engine(view, "studio", model, engine)
     return view
 
@@ -118,57 +144,168 @@ def _captured(model: Any, tokenizer: Any, text: str) -> ForwardTrace:
     return capture(model, text, **({} if tokenizer is None else {"tokenizer": tokenizer}))
 
 
-def _reply(view: Studio, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the trace of a text for the room that follows; a large one is sent to it in parts."""
-    trace = view.trace_of(request["text"])
-    if is_small(trace):
-        return {"trace": raw_trace(trace)}
-    for heads in (view.rooms[key] for key, door in view.doors.items() if door["follows"]):
-        heads.trace = trace
-    return {"trace": None}
+def _as_page(values: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what the page sets to show another sentence; None for a trace that is sent in parts."""
+    if "trace" not in values:
+        return values
+    return {"data": {"traces": [raw_trace(values["trace"])]}} if is_small(values["trace"]) else None
 
 
-# --- the rooms: each returns None where the model does not suit it ---------------------------------
+def _recorded(asked: _Asked, name: str) -> Path:
+    """Return a file of the bundled model that does what this one does."""
+    return bundled(f"data/{_RECORDED[asked.task]}/{name}")
 
 
-def _whole_model(asked: _Asked) -> Room | None:
-    try:
-        view = architecture_of_text(asked.model, asked.text, asked.engine)
-    except UserError:
-        return None
-    return Room(
-        "The whole model",
-        view,
-        {"sentence": "sentence", "place": "box", "head": "head", "query": "row", "text_size": "text_size"},
-        places={
-            f"{kind} {layer}": f"{'encoder' if kind == 'encoder' else 'decoder'}.{layer}.{part}"
-            for kind, n_layers in asked.model.config.attention_layers.items()
-            for layer in range(n_layers)
-            for part in ["cross_attention" if kind == "cross" else "self_attention"]
-        },
-        also={"step": _END},
+def _is_recorded(asked: _Asked) -> bool:
+    """Whether the model is the bundled one, whose training was recorded."""
+    trained = load_file(_recorded(asked, "model.safetensors"))
+    weights = asked.model.model.state_dict()
+    return trained.keys() == weights.keys() and all(
+        torch.equal(each, weights[name].cpu()) for name, each in trained.items()
     )
 
 
-def _heads(asked: _Asked) -> Room:
-    if isinstance(asked.model, Translator):
-        lab = translation_lab(asked.model, asked.text, asked.engine)
-        inside = {name: f"explorer.{name}" for name in _SAME}
-        return Room("Its heads", lab, {"sentence": "sentence", **inside})
-    return Room("Its heads", explore(asked.trace), _SAME, follows=True)
-
-
-def _one_head(asked: _Asked) -> Room | None:
+def _can_write(asked: _Asked) -> bool:
+    """Whether a model writes words, of which some could change without a head."""
     try:
-        view = attention_stepper(asked.model, asked.text, engine=asked.engine)
+        return bool(asked.task or HuggingFaceText(asked.model, asked.tokenizer))
     except UserError:
-        return None
-    return Room("One head by hand", view, {"sentence": "text", **_SAME})
+        return False
 
 
-#: The rooms in the order of their doors; another room is one more line.
-_ROOMS: dict[str, Callable[[_Asked], Room | None]] = {
-    "model": _whole_model,
-    "heads": _heads,
-    "head": _one_head,
-}
+def _batch_of(text: str) -> list[str]:
+    """Return a text and its first half, which needs padding beside it."""
+    words = text.split()
+    return [text, " ".join(words[: (len(words) + 1) // 2])]
+
+
+def _last_word(trace: ForwardTrace) -> str:
+    """Return the last word of a text that is no mark."""
+    words = [*(trace.source_tokens or trace.target_tokens)]
+    return next((word for word in reversed(words) if word not in (PAD, SOS, EOS, MASK)), words[-1])
+
+
+# --- the rooms ------------------------------------------------------------------------------------
+
+_ANY = ("translate", "continue", "fill")
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of room.
+
+    Attributes:
+        key: by which the studio has it.
+        name: what its door says.
+        view: the class of its view.
+        tasks: of the models that it suits; "" is any model that is not ours.
+        make: makes its view of a text.
+        follow: of a view that has no sentence to set, the values that show a text in it.
+        suits: whether a model that has one of these tasks suits it too.
+    """
+
+    key: str
+    name: str
+    view: type[View]
+    tasks: tuple[str, ...]
+    make: Callable[[_Asked, str], View]
+    follow: Callable[[_Asked, str], dict[str, Any]] | None = None
+    suits: Callable[[_Asked], bool] = lambda _: True
+
+    def room(self, asked: _Asked) -> Room | None:
+        """Return such a room; None where the model does not suit it."""
+        if asked.task not in self.tasks or not self.suits(asked):
+            return None
+        follow = partial(self.follow, asked) if self.follow else None
+        return Room(self.name, self.view, partial(self.make, asked), follow)
+
+
+#: The rooms in the order of their doors; another room is one more.
+_ROOMS: tuple[_Kind, ...] = (
+    _Kind(
+        "model",
+        "The whole model",
+        Architecture,
+        _ANY,
+        lambda asked, text: architecture_of_text(asked.model, text, asked.engine),
+    ),
+    _Kind(
+        "heads",
+        "Its heads",
+        TranslationView,
+        ("translate",),
+        lambda asked, text: translation_lab(asked.model, text, asked.engine),
+    ),
+    _Kind(
+        "heads",
+        "Its heads",
+        AttentionExplorer,
+        ("continue", "fill", ""),
+        lambda asked, text: explore(asked.read(text)),
+        lambda asked, text: {"trace": asked.read(text)},
+    ),
+    _Kind(
+        "head",
+        "One head by hand",
+        AttentionStepper,
+        _ANY,
+        lambda asked, text: attention_stepper(asked.model, text, engine=asked.engine),
+    ),
+    _Kind(
+        "off",
+        "Heads off",
+        HeadLab,
+        (*_ANY, ""),
+        lambda asked, text: head_lab(
+            asked.model, text, asked.engine if asked.task else None, tokenizer=asked.tokenizer
+        ),
+        suits=_can_write,
+    ),
+    _Kind(
+        "masks",
+        "Masks",
+        MaskLab,
+        _ANY,
+        lambda asked, text: mask_lab(asked.model, _batch_of(text), asked.engine),
+        lambda asked, text: batch_traits([asked.read(each) for each in _batch_of(text)]),
+    ),
+    _Kind(
+        "positions",
+        "Positions",
+        PositionLab,
+        ("translate",),
+        lambda asked, text: position_lab(asked.model, text, engine=asked.engine),
+        lambda asked, text: word_traits(asked.model.vocabulary.words_of(text)),
+    ),
+    _Kind(
+        "writing",
+        "Writing",
+        BeamStepper,
+        ("translate", "continue"),
+        lambda asked, text: beam_stepper(asked.model, text, engine=asked.engine),
+    ),
+    _Kind(
+        "block",
+        "A block",
+        BlockLab,
+        ("translate",),
+        lambda asked, text: block_lab(asked.model, text, engine=asked.engine),
+    ),
+    _Kind(
+        "vectors",
+        "Vectors",
+        EmbeddingMap,
+        _ANY,
+        lambda asked, text: embedding_map(asked.model, _last_word(asked.read(text))),
+    ),
+    _Kind(
+        "training",
+        "Training",
+        TrainingScrubber,
+        _ANY,
+        lambda asked, _: watch_training(
+            TrainingTrace.load(bundled(f"data/{_RECORDED[asked.task]}/training.npz"))
+        ),
+        suits=_is_recorded,
+    ),
+)

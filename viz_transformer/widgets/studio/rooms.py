@@ -1,22 +1,26 @@
-"""A room of the studio: a view, and which of its traits are those that all rooms share.
+"""The rooms of a studio: views, each made when it is first asked for, that share what is chosen in them.
 
-The page carries what is chosen from room to room by the same table; rooms.js reads it as this file does.
+Which of a view's traits are those that all rooms share, the view says itself (`View.shares`). The page
+carries what is chosen from room to room by the same table; rooms.ts reads it as this file does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from viz_transformer.widgets.base.state_traits import state_traits
 from viz_transformer.widgets.base.view import View
 
+_HEAD = ("kind", "layer", "head")
 #: What all rooms share, in the order in which it can be set.
-CHOSEN = ("sentence", "kind", "layer", "head", "query")
+CHOSEN = ("sentence", *_HEAD, "query", "key")
 #: Beside what is chosen, what is carried along.
 CARRIED = (*CHOSEN, "text_size")
+#: What does not outlive the words that it is an index of.
+_WORDS = ("query", "key")
 
 #: Values by the names of the studio's traits.
 State = dict[str, Any]
@@ -24,35 +28,78 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class Room:
-    """A view with a door to it.
+    """What stands behind a door.
 
     Attributes:
-        name: what its door says.
-        view: the view.
-        traits: by the studio's names, the view's: ``"row"``, or ``"explorer.head"`` of a view inside it.
-            Where kind and layer are one trait, it stands under ``"place"``.
-        places: the values of that trait, by kind and layer: ``{"cross 1": "decoder.1.cross_attention"}``.
-        also: what else is set when another choice is carried in.
-        follows: whether the view shows a trace and has no sentence, so that the studio gives it another.
+        name: what the door says.
+        view: of which class the view is.
+        make: makes the view of a sentence.
+        follow: of a view that has no sentence to set, the values of its attributes that show another one.
     """
 
     name: str
-    view: View
-    traits: Mapping[str, str]
-    places: Mapping[str, str] = field(default_factory=dict)
-    also: Mapping[str, Any] = field(default_factory=dict)
-    follows: bool = False
+    view: type[View]
+    make: Callable[[str], View]
+    follow: Callable[[str], State] | None = None
 
-    def door(self) -> dict[str, Any]:
-        """Return what the page has to know of it, as plain JSON."""
+    def sign(self) -> dict[str, Any]:
+        """Return what stands on the door: its name, and what of a head the room shares with the others."""
+        shared = {"place": ("kind", "layer")}
+        taken = [each for name in self.view.shares.traits for each in shared.get(name, (name,))]
+        return {"name": self.name, "shares": [name for name in taken if name in CHOSEN[1:]]}
+
+
+class Rooms(Mapping[str, View]):
+    """The views of all rooms by their keys, each made when it is first asked for."""
+
+    def __init__(self, keys: tuple[str, ...], view_of: Callable[[str], View]) -> None:
+        """Make the rooms of some keys."""
+        self._keys, self._view_of = keys, view_of
+
+    def __getitem__(self, key: str) -> View:
+        """Return the view of a room."""
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._view_of(key)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the keys in the order of the doors."""
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        """Return how many rooms there are."""
+        return len(self._keys)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether these are the very same: comparing views would make all of them."""
+        return self is other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Opened:
+    """A room whose view is made: what it shares, and how a choice is carried into it."""
+
+    def __init__(self, view: View) -> None:
+        """Open a room."""
+        self.view, self._shares = view, view.shares
+        self.traits = {"text_size": "text_size", **view.shares.traits}
+        self._places = view.shared_places()
+
+    def door(self, followed: Collection[str]) -> dict[str, Any]:
+        """Return what the page has to know of it, as plain JSON.
+
+        Args:
+            followed: what another sentence sets in a view that has none to set.
+        """
         return {
-            "name": self.name,
-            "traits": dict(self.traits),
-            "places": dict(self.places),
-            "also": dict(self.also),
+            "traits": self.traits,
+            "places": self._places,
+            "news": dict(self._shares.news),
+            "where": dict(self._shares.where),
             "needed": [name for name, path in self.traits.items() if not self._takes_none(path)],
-            "follows": self.follows,
-            "own": self._own(),
+            "own": {path: value for path, value in self._own().items() if path not in followed},
+            "followed": list(followed),
         }
 
     def _own(self) -> State:
@@ -62,7 +109,7 @@ class Room:
             view, _ = self.target(f"{inside}.")
             for name, value in view.get_state(state_traits(view)).items():
                 path = f"{inside}.{name}" if inside else name
-                if path not in (*self.traits.values(), *self.also) and not _holds_bytes(value):
+                if path not in (*self.traits.values(), *self._shares.news) and not _holds_bytes(value):
                     own[path] = value
         return own
 
@@ -71,20 +118,30 @@ class Room:
         inside, _, name = path.rpartition(".")
         return (getattr(self.view, inside) if inside else self.view), name
 
+    def owns(self, view: View) -> bool:
+        """Whether a view is the room's own, or the one inside it."""
+        return any(self.target(path)[0] is view for path in self.traits.values())
+
     def _takes_none(self, path: str) -> bool:
         view, name = self.target(path)
         return bool(view.traits()[name].allow_none)
+
+    def _get(self, path: str) -> Any:
+        return getattr(*self.target(path))
 
     def chosen(self, state: State) -> State:
         """Return what is chosen in the room, as far as it says so; `state` is what was chosen before.
 
         A place that is no attention chooses no head, and a query only where the words are those that attend.
-        The mean of all heads is no head.
+        The mean of all heads is no head. A word that the room does not know of is dropped with those it stood
+        among.
         """
-        found = {name: getattr(*self.target(path)) for name, path in self.traits.items()}
+        if any(self._get(path) != value for path, value in self._shares.where.items()):
+            return {}
+        found = {name: self._get(path) for name, path in self.traits.items() if name != "off"}
         if "place" in found:
             box = found.pop("place")
-            here = [place for place, each in self.places.items() if each == box]
+            here = [place for place, each in self._places.items() if each == box]
             if here:
                 kind, layer = here[0].split()
                 found |= {"kind": kind, "layer": int(layer)}
@@ -92,27 +149,40 @@ class Room:
                 found.pop("head", None)
                 if _stack(box) != _stack(self._place(state)):
                     found.pop("query", None)
-        return {name: value for name, value in found.items() if value is not None or name == "query"}
+        if any(name in found and found[name] != state[name] for name in ("sentence", "kind", "query")):
+            found = {**dict.fromkeys(set(_WORDS) - set(self.traits)), **found}
+        return {name: value for name, value in found.items() if value is not None or name in _WORDS}
 
-    def changes(self, state: State) -> State:
-        """Return the values of the view's traits, by their paths, that show a choice."""
-        place = self._place(state)
-        wanted = {**state, **({"place": place} if place else {})}
-        takes = {name: path for name, path in self.traits.items() if name in wanted}
-        return {
+    def changes(self, state: State, seen: State | None = None) -> State:
+        """Return the values of the view's traits, by their paths, that show a choice.
+
+        Args:
+            state: the choice.
+            seen: what the room has shown last.
+        """
+        wanted: State = {**state}
+        if place := self._place(state):
+            wanted["place"] = place
+        if not _is_same(seen, state, _HEAD):
+            wanted["off"] = [{**{name: state[name] for name in _HEAD}, "factor": 0}]
+        changes = {
             path: wanted[name]
-            for name, path in takes.items()
-            if wanted[name] is not None or self._takes_none(path)
+            for name, path in self.traits.items()
+            if name in wanted and (wanted[name] is not None or self._takes_none(path))
         }
+        return (
+            changes
+            if _is_same(seen, state, CHOSEN)
+            else {**changes, **self._shares.news, **self._shares.where}
+        )
 
     def _place(self, state: State) -> str:
-        return self.places.get(f"{state['kind']} {state['layer']}", "")
+        return self._places.get(f"{state['kind']} {state['layer']}", "")
 
-    def carry(self, state: State, *, is_news: bool) -> None:
-        """Bring a choice into the room; `is_news` says that it is another than it has last shown."""
-        changes = self.changes(state) | (dict(self.also) if is_news else {})
+    def carry(self, state: State, seen: State | None) -> None:
+        """Bring a choice into the room; `seen` is what it has shown last."""
         owners: dict[int, tuple[View, State]] = {}
-        for path, value in changes.items():
+        for path, value in self.changes(state, seen).items():
             view, name = self.target(path)
             owners.setdefault(id(view), (view, {}))[1][name] = value
         with ExitStack() as stack:
@@ -127,6 +197,16 @@ class Room:
                 news = {name: value for name, value in values.items() if getattr(view, name) != value}
                 view.set_state(news)  # all of it at once, as a click in the page would
                 view.send_state(list(news))
+
+    def follow(self, values: State) -> None:
+        """Show another sentence, in a view that has none to set."""
+        with self.view.hold_sync(), self.view.hold_trait_notifications():
+            for name, value in values.items():
+                setattr(self.view, name, value)
+
+
+def _is_same(one: State | None, other: State, names: tuple[str, ...]) -> bool:
+    return one is not None and all(one[name] == other[name] for name in names)
 
 
 def _stack(place: str) -> str:

@@ -7,25 +7,31 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import traitlets
-from ipywidgets import widget_serialization
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace, attention_of
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.requests import TEXT, Schema
+from viz_transformer.widgets.base.requests import TEXT, Schema, one_of
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
-from viz_transformer.widgets.base.view import Answer, View
-from viz_transformer.widgets.studio.rooms import CARRIED, CHOSEN, Room, State
+from viz_transformer.widgets.base.view import View
+from viz_transformer.widgets.base.widget_tree import REFERENCE
+from viz_transformer.widgets.studio.rooms import CARRIED, CHOSEN, Opened, Room, Rooms, State
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
     "One sentence, seen in several rooms. A door at the top leads to each, and the sentence, the kind of "
-    "attention, its layer, its head and the query go along. Back returns to the room and the choice before."
+    "attention, its layer, its head, the query and the key go along. Back returns to the room and the choice "
+    "before."
 )
 #: So many traces of the newest sentences are kept: what is checked is soon shown.
 _MOST_TRACES = 2
+
+
+def _references(rooms: Rooms, view: Studio) -> dict[str, str]:
+    """Return the rooms that are made as the page finds them."""
+    return {key: f"{REFERENCE}{view._opened[key].view.model_id}" for key in rooms if key in view._opened}
 
 
 class Studio(View):
@@ -41,20 +47,22 @@ class Studio(View):
     (1, 2)
 
     Attributes:
-        room: which room is open, one of the keys of `rooms`: ``"model"``, ``"heads"`` or ``"head"``.
+        room: which room is open, one of the keys of `rooms`, such as ``"model"``, ``"heads"`` or ``"head"``.
         sentence: the sentence of all rooms. One that the model cannot read raises a UserError when set.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
         layer: index of the layer.
         head: index of the head in that layer.
         query: index of the query, the word that attends, or None.
+        key: index of the key, the word that is attended to, or None.
         text_size: size of all text; 1 is the usual, 2 suits a projector.
-        rooms: the views of the rooms by their keys, in the order of their doors.
+        rooms: the views of the rooms by their keys, in the order of their doors; each is made when it is
+            first asked for, or its door first opened.
 
     A value that the model does not have raises SelectionError, a UserError, and changes nothing.
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     room = traitlets.Unicode(help="the room that is open").tag(sync=True)
     sentence = traitlets.Unicode(help="the sentence of all rooms").tag(sync=True)
@@ -62,13 +70,15 @@ class Studio(View):
     layer = Index(0, help="layer, counted from 0").tag(sync=True)
     head = Index(0, help="head, counted from 0").tag(sync=True)
     query = Index(None, allow_none=True, help="query, counted from 0").tag(sync=True)
+    key = Index(None, allow_none=True, help="key, counted from 0").tag(sync=True)
     text_size = TextSize()
-    rooms = traitlets.Dict(help="the rooms' views").tag(sync=True, content=True, **widget_serialization)
-    doors = traitlets.Dict(help="what the doors say, and what they carry").tag(sync=True, content=True)
-    opened = traitlets.Dict(help="the room and the choice at first").tag(sync=True, content=True)
-    drawn = traitlets.Unicode(help="the sentence of the trace in a room that follows").tag(
-        sync=True, content=True
+    rooms = traitlets.Instance(Rooms, help="the rooms' views").tag(
+        sync=True, content=True, to_json=_references
     )
+    signs = traitlets.Dict(help="what stands on the doors").tag(sync=True, content=True)
+    doors = traitlets.Dict(help="what the doors carry").tag(sync=True, content=True)
+    opened = traitlets.Dict(help="the room and the choice at first").tag(sync=True, content=True)
+    drawn = traitlets.Dict(help="the sentences of rooms that have none to set").tag(sync=True, content=True)
 
     def __init__(
         self,
@@ -77,44 +87,76 @@ class Studio(View):
         state: State,
         *,
         room: str,
-        answer: Answer | None = None,
+        as_page: Callable[[State], State | None],
     ) -> None:
         """Make a studio.
 
         Args:
             rooms: the rooms by their keys, in the order of their doors.
             read: what the model makes of a sentence; it raises a UserError where that cannot be read.
-            state: the first values of `sentence`, `kind`, `layer`, `head` and `query`.
+            state: the first values of `sentence`, `kind`, `layer`, `head`, `query` and `key`.
             room: the room that is open at first.
-            answer: where a room follows: given ``{"text": str}`` it returns the ``trace`` as the explorer
-                reads it, or None where Python sends it.
+            as_page: what the page sets where a room follows (see `Room.follow`); None where Python sends it.
 
         Raises:
             UserError: if there is no such room or choice.
         """
-        self._rooms = dict(rooms)
+        self._behind, self._opened = dict(rooms), dict[str, Opened]()
         self._read, self._traces = read, dict[str, ForwardTrace]()
-        self._seen: dict[str, State] = {}
+        self._as_page, self._seen = as_page, dict[str, State]()
         self._busy = True
         super().__init__(
-            answer=answer,
+            answer=self._reply,
             traits={
                 "about": _ABOUT,
-                "rooms": {key: each.view for key, each in rooms.items()},
-                "doors": {key: each.door() for key, each in rooms.items()},
+                "rooms": Rooms(tuple(rooms), self._open),
+                "signs": {key: each.sign() for key, each in rooms.items()},
                 "opened": {"room": room, **state},
-                "drawn": state["sentence"],
                 "room": room,
                 **state,
             },
         )
-        for each in rooms.values():
-            for path in each.traits.values():
-                view, name = each.target(path)
-                view.observe(self._on_room, names=name)
         self._busy = False
         with self._quietly():
             self._enter()
+
+    def _open(self, key: str) -> View:
+        """Return the view of a room, made if it is not there yet."""
+        if key not in self._opened:
+            behind = self._behind[key]
+            opened = Opened(behind.make(self.sentence))
+            if behind.follow:
+                self.drawn = {**self.drawn, key: self.sentence}
+            self._opened[key] = opened
+            self.doors = {**self.doors, key: opened.door(self._following(key, self.sentence))}
+            self.send_state("rooms")
+            for path in opened.traits.values():
+                view, name = opened.target(path)
+                view.observe(self._on_room, names=name)
+        return self._opened[key].view
+
+    def _make(self, key: str) -> None:
+        """Make a room, or refuse it with a trait's error, so that the room before stays open."""
+        try:
+            self._open(key)
+        except UserError as error:
+            raise SelectionError(str(error)) from error
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return a room with its door, or what shows another sentence in one that has none to set."""
+        key: str = request["open"] if "open" in request else request["room"]
+        view = self._open(key)
+        if "open" in request:
+            return {"room": f"{REFERENCE}{view.model_id}", "door": self.doors[key]}
+        values = self._following(key, request["text"])
+        traits = self._as_page(values)
+        if traits is None:
+            self._opened[key].follow(values)
+        return {"traits": traits}
+
+    def _following(self, key: str, text: str) -> State:
+        follow = self._behind[key].follow
+        return follow(text) if follow else {}
 
     @property
     def trace(self) -> ForwardTrace:
@@ -134,7 +176,8 @@ class Studio(View):
 
     def requests(self) -> tuple[Schema, ...]:
         """Return what the page may ask."""
-        return ({"text": TEXT},)
+        keys = one_of(self.rooms)
+        return ({"open": keys}, {"text": TEXT, "room": keys})
 
     def figure(self) -> Figure | None:
         """Return what the open room shows now as a matplotlib figure."""
@@ -142,7 +185,7 @@ class Studio(View):
 
     def alt_text(self) -> str:
         """Return the open room's name, and what it shows, in words."""
-        return f"{self._rooms[self.room].name}. {self.rooms[self.room].alt_text()}"
+        return f"{self._behind[self.room].name}. {self.rooms[self.room].alt_text()}"
 
     def __repr__(self) -> str:
         """Return the room and the choice in short."""
@@ -178,25 +221,27 @@ class Studio(View):
         """Take over what a cell chose in the open room; what the page did there it also does here."""
         if self._busy or change["owner"]._from_page:
             return
-        room = self._rooms[self.room]
-        if any(room.target(path)[0] is change["owner"] for path in room.traits.values()):
+        room = self._opened.get(
+            self.room
+        )  # the page may just have gone through a door to one that is not made
+        if room and room.owns(change["owner"]):
             with self._quietly():
                 self._take(room)
 
     def _enter(self) -> None:
         """Bring the choice into the open room, or take its own over where nothing else was chosen since."""
-        room, state = self._rooms[self.room], self._state()
-        if self._seen.get(self.room) == state:
+        self._open(self.room)
+        room, state, seen = self._opened[self.room], self._state(), self._seen.get(self.room)
+        if seen == state:
             self._take(room)
             return
-        if room.follows and self.drawn != self.sentence:
-            view: Any = room.view
-            view.trace = self.trace
-            self.drawn = self.sentence
-        room.carry(state, is_news=self._seen.get(self.room) != state)
+        if self.drawn.get(self.room, self.sentence) != self.sentence:
+            room.follow(self._following(self.room, self.sentence))
+            self.drawn = {**self.drawn, self.room: self.sentence}
+        room.carry(state, seen)
         self._seen[self.room] = state
 
-    def _take(self, room: Room) -> None:
+    def _take(self, room: Opened) -> None:
         with self.hold_trait_notifications():
             for name, value in room.chosen(self._state()).items():
                 setattr(self, name, value)
@@ -209,17 +254,21 @@ class Studio(View):
             self.kind = self.trace.kinds[-1]
         sizes = self._sizes()
         self.layer, self.head = min(self.layer, sizes["layer"] - 1), min(self.head, sizes["head"] - 1)
-        if (self.query or 0) >= sizes["query"]:
-            self.query = None
+        for name in ("query", "key"):
+            if (getattr(self, name) or 0) >= sizes[name]:
+                setattr(self, name, None)
 
     def _sizes(self) -> dict[str, int]:
-        shape = attention_of(self.trace, self.kind).shape
-        return dict(zip(("layer", "head", "query"), shape, strict=False))
+        return dict(
+            zip(("layer", "head", "query", "key"), attention_of(self.trace, self.kind).shape, strict=True)
+        )
 
     @traitlets.validate("room")
     def _check_room(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in self._rooms:
-            raise SelectionError(f"room={proposal['value']!r}, but the rooms are {', '.join(self._rooms)}")
+        if proposal["value"] not in self._behind:
+            raise SelectionError(f"room={proposal['value']!r}, but the rooms are {', '.join(self._behind)}")
+        if not self._fits_later():
+            self._make(proposal["value"])
         return proposal["value"]
 
     @traitlets.validate("sentence")
@@ -237,7 +286,7 @@ class Studio(View):
             raise SelectionError(f"kind={proposal['value']!r}, but the kinds are {', '.join(kinds)}")
         return proposal["value"]
 
-    @traitlets.validate("layer", "head", "query")
+    @traitlets.validate("layer", "head", "query", "key")
     def _check_index(self, proposal: dict[str, Any]) -> int | None:
         name, value = proposal["trait"].name, proposal["value"]
         if not self._fits_later():
@@ -249,9 +298,8 @@ class Studio(View):
         return self._from_page or self._busy
 
     @traitlets.observe("drawn")
-    def _on_drawn(self, _: object) -> None:
-        """Take over the trace that the page has drawn in a room that follows."""
-        for room in self._rooms.values():
-            view: Any = room.view
-            if room.follows and self._from_page and view.trace is not self.trace_of(self.drawn):
-                view.adopt(self.trace_of(self.drawn))
+    def _on_drawn(self, change: dict[str, Any]) -> None:
+        """Take over the trace that the page has drawn in a room that has no sentence to set."""
+        for key, text in change["new"].items() if self._from_page else ():
+            if change["old"].get(key) != text and hasattr(self.rooms[key], "adopt"):
+                self.rooms[key].adopt(self.trace_of(text))

@@ -161,9 +161,9 @@ class Tour(View):
 
 def _holds_a_view(view: View) -> bool:
     """Whether another view stands inside it, as in a tour or a lab with an explorer."""
-    values = [getattr(view, name) for name in view.traits(sync=True)]
-    inside = [each for value in values if isinstance(value, dict) for each in value.values()]
-    return any(isinstance(each, View) for each in (*values, *inside))
+    values = (getattr(view, name) for name in view.traits(sync=True))
+    inside = (each.values() if isinstance(each, Mapping) else [each] for each in values)
+    return any(isinstance(each, View) for several in inside for each in several)
 
 
 def _checked(view: View, given: Any, known: set[str]) -> list[Step]:

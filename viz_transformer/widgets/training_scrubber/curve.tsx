@@ -4,9 +4,9 @@ import { useMemo, useRef } from "preact/hooks";
 import { linePath, type Plot } from "../base/axes.ts";
 import { Chart } from "../base/chart.tsx";
 import { paintWeights } from "../base/heads.tsx";
-import { pointerPosition } from "../base/js/canvas.js";
-import type { Theme } from "../base/js/colour.js";
-import { nearestValue } from "../base/js/scales.js";
+import { pointerPosition } from "../base/canvas.ts";
+import type { Theme } from "../base/colour.ts";
+import { nearestValue } from "../base/scales.ts";
 import { Knob } from "../base/knob.tsx";
 import {
   curvesInWords,
@@ -28,8 +28,8 @@ const [NAMES, GAP] = [4, 8]; // units at the left of the plot; pixels between pi
 /** Pixels of a film's height, and of films and curve together. */
 const filmHeight = (unit: number, films: number, isLow: boolean) =>
   unit * (films < 2 ? (isLow ? 2.25 : 3) : isLow ? 1.75 : 2.5);
-export const driveHeight = (unit: number, films: number, isLow: boolean): number =>
-  (isLow ? 7.5 : 9) * unit + films * (filmHeight(unit, films, isLow) + GAP);
+export const driveHeight = (unit: number, films: number, isLow: boolean, isNarrow: boolean): number =>
+  ((isLow ? 7.5 : 9) + (isNarrow ? 4 : 0)) * unit + films * (filmHeight(unit, films, isLow) + GAP);
 
 /** A run with the head that is shown of it. */
 export interface Filmed {

@@ -2,9 +2,9 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { addCanvas } from "../base/add_canvas.ts";
-import { pixelRatio, zoomOf } from "../base/js/canvas.js";
-import type { Theme } from "../base/js/colour.js";
-import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
+import { pixelRatio, zoomOf } from "../base/canvas.ts";
+import type { Theme } from "../base/colour.ts";
+import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
 import {
   cellAt,
   drawMatrix,
@@ -12,8 +12,8 @@ import {
   matrixLayout,
   moveCell,
   paintCells,
-} from "../base/js/heatmap.js";
-import { visible } from "../base/js/text.js";
+} from "../base/heatmap.ts";
+import { visible } from "../base/text.ts";
 import { useRoom } from "../base/use_room.ts";
 import { useTween } from "../base/use_tween.ts";
 import type { Cell, Heads } from "./runs.ts";

@@ -1,9 +1,9 @@
 // Recorded runs: their numbers, their heads at a moment, and both in words. No DOM.
 
-import { TASKS } from "../base/js/tasks.js";
-import { differences } from "../base/js/text_difference.js";
-import { formatNumber, markMeaning, shortNumber, visible } from "../base/js/text.js";
-import { halfTable } from "../base/js/weights.js";
+import { TASKS } from "../base/tasks.ts";
+import { differences } from "../base/text_difference.ts";
+import { formatNumber, markMeaning, shortNumber, visible } from "../base/text.ts";
+import { halfTable } from "../base/weights.ts";
 
 /** A run, with its bytes as numbers. */
 export interface Run {

@@ -1,7 +1,7 @@
 // What the headline and the line below it say: computed from what is shown, never why.
 
-import { TASKS } from "../base/js/tasks.js";
-import { shortened } from "../base/js/text.js";
+import { TASKS } from "../base/tasks.ts";
+import { shortened } from "../base/text.ts";
 import { named, type Piece, plainText } from "../base/pieces.ts";
 import { percent } from "../base/percent.ts";
 import { type Cell, compareWords, headAtMoment } from "./runs.ts";

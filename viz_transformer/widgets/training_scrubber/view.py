@@ -11,6 +11,7 @@ from viz_transformer.analysis.learning import most_sharpened
 from viz_transformer.trace import TrainingTrace, attention_of
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Schema, whole
+from viz_transformer.widgets.base.shares import HEAD, Shares
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.training_scrubber.payload import (
@@ -60,8 +61,9 @@ class TrainingScrubber(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
     _only_reads = True
+    shares = Shares(HEAD)
 
     data = traitlets.Dict(help="the runs as the page reads them; see `training_payload`").tag(
         sync=True, content=True

@@ -1,8 +1,8 @@
 // What a run writes at its moment, beside the right text, word by word.
 
 import { Key } from "../base/chart.tsx";
-import { TASKS } from "../base/js/tasks.js";
-import { shortened, visible } from "../base/js/text.js";
+import { TASKS } from "../base/tasks.ts";
+import { shortened, visible } from "../base/text.ts";
 import { LINES } from "./curve.tsx";
 import { compareWords } from "./runs.ts";
 import type { Side } from "./view.tsx";

@@ -10,6 +10,7 @@ from ipywidgets import widget_serialization
 from viz_transformer.trace import TASKS
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import TEXT, Schema
+from viz_transformer.widgets.base.shares import HEAD, PAIR, Shares
 from viz_transformer.widgets.base.view import Answer, View
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ class TranslationView(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
+    shares = Shares(
+        {"sentence": "sentence"} | {name: f"explorer.{name}" for name in (*HEAD, *PAIR, "text_size")}
+    )
 
     sentence = traitlets.Unicode(help="the sentence that the picture shows").tag(sync=True)
     translated = traitlets.Unicode(help="its translation").tag(sync=True, content=True)

@@ -3,11 +3,11 @@
 // A sentence that is typed is answered by the model, and the page hands its trace to the explorer, all in one
 // frame. Python follows by the traits, and does not send the trace back.
 
-import { addChildView } from "../base/js/child_view.js";
-import { addChoices, watchChoices } from "../base/js/choices.js";
-import { element, setText, uniqueId } from "../base/js/controls.js";
+import { addChildView, type Surroundings } from "../base/child_view.ts";
+import { addChoices, watchChoices } from "../base/choices.ts";
+import { element, setText, uniqueId } from "../base/controls.ts";
 import { connectKernel, type Model } from "../base/js/kernel.js";
-import { createView } from "../base/js/view.js";
+import { createView } from "../base/view.ts";
 import { type Problem, setEditor } from "../base/sentence.tsx";
 import { TRAITS } from "./traits.ts";
 
@@ -24,7 +24,7 @@ interface Reply {
 interface Rendered {
   model: Model;
   el: HTMLElement;
-  host?: unknown;
+  host?: Surroundings["host"];
 }
 
 function render({ model, el, host }: Rendered): () => void {
@@ -37,7 +37,6 @@ function render({ model, el, host }: Rendered): () => void {
     name: "translation-lab",
     label: "Translation lab",
     traits: [...TRAITS],
-    staged: true,
     draw,
   });
   const kernel = connectKernel(model);

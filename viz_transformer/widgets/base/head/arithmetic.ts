@@ -2,7 +2,7 @@
 //
 // viz_transformer/trace/steps.py computes the same in numpy; a test compares the two.
 
-import { decodeWeights } from "../js/weights.js";
+import { decodeWeights } from "../weights.ts";
 
 /** The steps in order; a layer without a mask has no "masked", one without W_O ends earlier. */
 const STEPS = ["x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result"];

@@ -1,6 +1,6 @@
 // Where a number comes from: its terms, and the rows and columns that they stand in.
 
-import { formatNumber } from "../js/text.js";
+import { formatNumber } from "../text.ts";
 import { type Choice, type ComputedHead, type Layer, matrixNamed } from "./arithmetic.ts";
 
 /** A place in one of the matrices that computeHead returns. */

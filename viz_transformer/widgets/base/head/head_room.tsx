@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Bars } from "../bars.tsx";
 import { Code } from "../code.tsx";
 import { Doors } from "../doors.tsx";
-import type { Theme } from "../js/colour.js";
+import type { Theme } from "../colour.ts";
 import { Range } from "../range.tsx";
 import { Chips } from "../sentence.tsx";
 import { Pieces, Stage } from "../stage.tsx";

@@ -2,9 +2,9 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Cell, moveInTable } from "../cells.ts";
-import { fitCanvas, pointerPosition, strokeBox } from "../js/canvas.js";
-import { packPixel, type Rgb, type Theme, textColourOn } from "../js/colour.js";
-import { elide, formatNumber, visible } from "../js/text.js";
+import { fitCanvas, pointerPosition, strokeBox } from "../canvas.ts";
+import { packPixel, type Rgb, type Theme, textColourOn } from "../colour.ts";
+import { elide, formatNumber, visible } from "../text.ts";
 import { tween } from "../motion.ts";
 import { css, signedRgb, weightRgb } from "../ramps.ts";
 import { type Matrix, matrixOf } from "./arithmetic.ts";

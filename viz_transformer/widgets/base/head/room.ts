@@ -5,7 +5,7 @@
 
 import { matrixNamed } from "./arithmetic.ts";
 import { colNamesOf, isPerKey, type Plan, planOf, rowNamesOf, type Snapshot, symbolOf } from "./plan.ts";
-import { formatNumber, visible } from "../js/text.js";
+import { formatNumber, visible } from "../text.ts";
 
 const GAP = 20; // between a product's parts
 const LEAST_NUMBER = 38; // pixels of a cell that has room for a number, at a unit of 16

@@ -1,7 +1,7 @@
 // The words of the stepper: the name of each step, and what it does to the numbers shown.
 
-import { ATTENTION_KINDS } from "../js/kinds.js";
-import { quoted } from "../js/text.js";
+import { ATTENTION_KINDS } from "../kinds.ts";
+import { quoted } from "../text.ts";
 import { percent } from "../percent.ts";
 import { named, type Piece } from "../pieces.ts";
 import { argmaxFinite, type Choice, type ComputedHead, type Layer, matrixNamed } from "./arithmetic.ts";

@@ -2,7 +2,7 @@
 // that the page carries, or the notebook's kernel.
 
 import { STOPPED, waitsOf } from "../waits.ts";
-import { engineBehind, NOT_IN_PAGE } from "./page_engine.js";
+import { engineBehind, NOT_IN_PAGE } from "../page_engine.ts";
 
 export const NEEDS_KERNEL = "This part needs the running notebook: run its cell, and try again.";
 

@@ -1,7 +1,7 @@
 // A matrix in signed colours, whose cells move to their new colours.
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Theme } from "../js/colour.js";
+import type { Theme } from "../colour.ts";
 import { useTween } from "../use_tween.ts";
 import type { Table } from "./hands.ts";
 

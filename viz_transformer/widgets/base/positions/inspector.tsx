@@ -2,7 +2,7 @@
 
 import { Bars } from "../bars.tsx";
 import { Code } from "../code.tsx";
-import type { Theme } from "../js/colour.js";
+import type { Theme } from "../colour.ts";
 import { angularFrequency, handOf, reachOf } from "./hands.ts";
 import { angleOf, type Told, two } from "./sentences.ts";
 

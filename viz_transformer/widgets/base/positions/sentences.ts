@@ -1,6 +1,6 @@
 // What a table of positions shows, in words.
 
-import { formatNumber, shortNumber } from "../js/text.js";
+import { formatNumber, shortNumber } from "../text.ts";
 import { angularFrequency, handOf, lookAlikes, type Table, wavelength } from "./hands.ts";
 
 export interface Told {

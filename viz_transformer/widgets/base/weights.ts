@@ -1,0 +1,81 @@
+// Attention weights from bytes, and the cells beneath each pixel of a picture.
+
+let halves: Float32Array | null = null;
+
+/** The value of each of the 65,536 bit patterns of an IEEE 754 half-precision float. */
+export function halfTable() {
+  if (halves) return halves;
+  halves = new Float32Array(65536);
+  for (let bits = 0; bits < 65536; bits++) {
+    const exponent = (bits >> 10) & 31;
+    const fraction = bits & 1023;
+    const size =
+      exponent === 0
+        ? fraction * 2 ** -24
+        : exponent === 31
+          ? fraction
+            ? NaN
+            : Infinity
+          : (1 + fraction / 1024) * 2 ** (exponent - 15);
+    halves[bits] = bits & 0x8000 ? -size : size;
+  }
+  return halves;
+}
+
+/** Little-endian bytes (a DataView) of dtype "float16" or "float32", as a Float32Array. */
+export function decodeWeights(bytes: DataView, dtype: string) {
+  const buffer = copyOf(bytes);
+  if (dtype === "float32") return new Float32Array(buffer);
+  if (dtype !== "float16") throw new TypeError(`unknown dtype ${dtype}`);
+  const table = halfTable();
+  const bits = new Uint16Array(buffer);
+  const weights = new Float32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) weights[i] = table[bits[i]];
+  return weights;
+}
+
+/** Decoded weights by the part of a message that holds them. Kept in it, they would be saved with a notebook. */
+const decodedWeights = new WeakMap<object, Float32Array>();
+
+/** The `weights` of a part of a message, in its `dtype`, decoded when they are first asked for. */
+export function weightsIn(part: { weights: DataView; dtype: string }) {
+  const weights = decodedWeights.get(part) ?? decodeWeights(part.weights, part.dtype);
+  decodedWeights.set(part, weights);
+  return weights;
+}
+
+/**
+ * Weights [query, key] in 8 bits as a Float32Array: float32 scales of the `rows`, then a byte per weight,
+ * 128 for 0 and 1 to 255 for minus to plus its row's scale.
+ */
+export function decodeEightBits(bytes: DataView, rows: number) {
+  const buffer = copyOf(bytes);
+  const [scales, steps] = [new Float32Array(buffer, 0, rows), new Uint8Array(buffer, 4 * rows)];
+  const cols = steps.length / rows;
+  return Float32Array.from(steps, (step, i) => (scales[Math.floor(i / cols)] * (step - 128)) / 127);
+}
+
+/** Little-endian bytes of float64, as numbers. */
+export function decodeDoubles(bytes: DataView) {
+  return new Float64Array(copyOf(bytes));
+}
+
+/** The bytes of a message start at any offset, and typed arrays want theirs aligned. */
+function copyOf({ buffer, byteOffset, byteLength }: DataView): ArrayBuffer {
+  return (buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength);
+}
+
+/**
+ * For each of `size` pixels, the first cell beneath it and the one after the last; the pixels
+ * begin at `start` of the `whole` that show all cells. No cell is beneath two where pixels are few.
+ */
+export function spans(cells: number, size: number, whole = size, start = 0) {
+  const bounds = new Int32Array(2 * size);
+  for (let pixel = 0; pixel < size; pixel++) {
+    const first = Math.min(cells - 1, Math.floor(((start + pixel) * cells) / whole));
+    bounds[2 * pixel] = first;
+    bounds[2 * pixel + 1] =
+      whole >= cells ? first + 1 : Math.min(cells, Math.floor(((start + pixel + 1) * cells) / whole));
+  }
+  return bounds;
+}
