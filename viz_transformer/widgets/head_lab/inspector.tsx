@@ -5,9 +5,9 @@ import { Chart } from "../base/chart.tsx";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import { sameHead } from "../base/head_place.ts";
-import type { Theme } from "../base/colour.ts";
 import { formatNumber, formatSigned, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
+import type { Frame } from "../base/stage_view.tsx";
 import type { Factor, Head } from "./changes.ts";
 import { type Effect, lossOf } from "./effects.ts";
 import { type Kind, type Reply, weightsOf } from "./replies.ts";
@@ -17,7 +17,7 @@ const MOST_TERMS = 4; // of the loss
 const MOST_BARS = 8;
 
 interface InspectorProps {
-  frame: { unit: number; theme: Theme };
+  frame: Pick<Frame<object>, "unit" | "theme" | "measure">;
   base: Reply;
   after: Reply;
   entry: Kind;
@@ -122,7 +122,8 @@ function Scatter({ frame, effects, factors, chosen, onAlone }: InspectorProps) {
   const changes = known.map(({ lossChange }) => lossChange);
   const [least, most] = [Math.min(0, ...changes), Math.max(0.01, ...changes)];
   const told = known.find((each) => sameHead(each, chosen)) ?? known[0]!;
-  const isLeft = told.confidence! > 0.5;
+  const label = `${told.layer}·${told.head} ${formatSigned(told.lossChange, 3)}`;
+  const wide = frame.measure(label, true) * frame.unit;
   return (
     <Chart
       title="loss added"
@@ -152,12 +153,11 @@ function Scatter({ frame, effects, factors, chosen, onAlone }: InspectorProps) {
             </circle>
           ))}
           <text
-            class="vt-strong vt-number"
-            x={x.pixel(told.confidence!) + (isLeft ? -12 : 12)}
-            y={y.pixel(told.lossChange) - (Math.abs(told.lossChange) < 0.1 * most ? 16 : 0)}
-            text-anchor={isLeft ? "end" : "start"}
+            class="vt-tick vt-strong"
+            x={Math.max(0, Math.min(x.pixel(told.confidence!) - wide / 2, right - wide))}
+            y={y.pixel(told.lossChange) + (y.pixel(told.lossChange) < 40 ? 20 : -16)}
           >
-            {`${told.layer}·${told.head} ${formatSigned(told.lossChange, 3)}`}
+            {label}
           </text>
         </>
       )}
