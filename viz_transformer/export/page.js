@@ -204,7 +204,7 @@ if (written) {
   const { views } = JSON.parse(written.textContent);
   document.querySelector("body > .vt-instead")?.remove();
   whenReadable(putMalformedAside);
-  if (views.some(({ state }) => state.keeps?.name)) sayUnlessLasting();
+  if (views.some(({ state }) => state.keeps?.name)) whenReadable(sayUnlessLasting);
   tellHeight();
   keepFiguresInSight();
   followExercises(); // before the forms show what the browser has kept
