@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Problem, Push, Verdict } from "../base/card.tsx";
 import { addChildView } from "../base/child_view.ts";
 import type { Model } from "../base/js/kernel.js";
-import { pngAddress } from "../base/js/png.js";
+import { pngAddress } from "../base/png.ts";
 import { paragraphsOf } from "../base/prose.ts";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Answers } from "./answers.tsx";
