@@ -241,7 +241,7 @@ if (written) {
   const { views }: { views: View[] } = JSON.parse(written.textContent);
   document.querySelector("body > .vt-instead")?.remove();
   whenReadable(putMalformedAside);
-  if (views.some(({ state }) => (state.keeps as Keeps | undefined)?.name)) sayUnlessLasting();
+  if (views.some(({ state }) => (state.keeps as Keeps | undefined)?.name)) whenReadable(sayUnlessLasting);
   tellHeight();
   keepFiguresInSight();
   followExercises(); // before the forms show what the browser has kept

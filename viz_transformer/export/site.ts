@@ -191,7 +191,7 @@ function open(): void {
   if (!written) return;
   const { page, pages, sections }: Site = JSON.parse(written.textContent ?? "");
   whenReadable(putMalformedAside);
-  sayUnlessLasting();
+  whenReadable(sayUnlessLasting);
   tellHeight();
   find("body > .vt-instead")?.remove();
   addSwitches();
