@@ -83,6 +83,14 @@ def test_the_stage_styles_no_view_beside_it() -> None:
     assert elsewhere == set()
 
 
+def test_the_site_styles_no_part_of_a_view() -> None:
+    """What begins with a class of the site holds in the views of its lessons, too, if they have it."""
+    sheet = (WIDGETS.parent / "export" / "site.css").read_text(encoding="utf-8")
+    begun = set(re.findall(r"^\s*\.(vt-[\w-]+)[^{}]*[{,]$", sheet, re.M))
+    scripts = [file.read_text(encoding="utf-8") for file in WIDGETS.glob("*/*.ts*")]
+    assert begun & set(re.findall(r"vt-[\w-]+", "\n".join(scripts))) == set()
+
+
 def test_figures_write_in_two_sizes_the_smaller_of_which_can_be_read() -> None:
     """Figures take matplotlib's own sizes: 10 points, 14 pixels at 100 dots an inch, and for titles 12."""
     own = {

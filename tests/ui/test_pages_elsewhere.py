@@ -233,7 +233,7 @@ def test_on_a_phone_headline_and_picture_stay_in_sight_while_their_text_is_read(
     expect(title).to_contain_text("layer 0 · head 0")
     word = page.get_by_role("button", name="head 0·2")
     word.evaluate("(word) => scrollTo(0, word.getBoundingClientRect().top - 0.75 * innerHeight)")
-    cut = page.locator(".vt-cut")
+    cut = page.locator(".vt-shortened")
     expect(cut).to_have_count(1)
     bar = page.locator(".vt-site-bar").bounding_box()
     headline, picture = (page.locator(f".vt-{part}").first.bounding_box() for part in ("headline", "picture"))

@@ -28,7 +28,7 @@ export function keepFiguresInSight(): void {
   /** What is cut off is so once the rest has come to its place: before, all of the figure is there to be used. */
   function show(): void {
     for (const [cell, cut] of cuts)
-      cell.classList.toggle("vt-cut", cell.getBoundingClientRect().top <= above - cut);
+      cell.classList.toggle("vt-shortened", cell.getBoundingClientRect().top <= above - cut);
   }
 
   const observer = new ResizeObserver((changed) => {

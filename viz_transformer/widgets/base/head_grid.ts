@@ -192,8 +192,9 @@ export function paintThumbnails(
 ) {
   const ratio = pixelRatio() * theme.scale * theme.zoom;
   const sheet = document.createElement("canvas");
-  sheet.width = Math.round(layout.width * ratio);
-  sheet.height = Math.round(layout.height * ratio);
+  // A view that is hidden has no room.
+  sheet.width = Math.max(1, Math.round(layout.width * ratio));
+  sheet.height = Math.max(1, Math.round(layout.height * ratio));
   const context = sheet.getContext("2d")!;
   const image = context.createImageData(sheet.width, sheet.height);
   const pixels = new Uint32Array(image.data.buffer);
