@@ -38,7 +38,7 @@ type SentKinds = { runs: Record<string, SentHeads>[] };
 interface Data {
   runs: SentRun[];
   kinds: string[];
-  /** The heads of some sentences; those of the others are asked for. */
+  /** The heads of some sentences; those of the others are fetched. */
   sentences: Record<string, SentKinds>;
 }
 
