@@ -16,7 +16,7 @@ from tests.support.ui_sweep import ROOT
 from tests.support.ui_windows import SMALL
 from viz_transformer.export import export_html
 
-WORD, TEXT = 20, 14  # pixels: chips of the sentence, and anything else
+WORD, TEXT = 20, 13  # pixels: chips of the sentence, and anything else
 FILLS = """(root) => {
     const { left, top, width, height } = root.getBoundingClientRect();
     const scrolled = [root.scrollWidth - root.clientWidth, root.scrollHeight - root.clientHeight];

@@ -12,7 +12,6 @@ import type { Change } from "./prose_links.ts";
 
 const MEASURED = 16; // pixels that texts are measured at
 const LEAST_HEIGHT = 480; // pixels: less is scrolled
-const LARGER = 1.25; // times, when presented; stage.css has the same
 const MOST_HEIGHT = 1100; // on a screen held upright nobody looks at both ends at once
 
 /** What a component is drawn from. */
@@ -87,7 +86,7 @@ export function stageView<Traits extends object>({ name, label, traits, whole, d
         const presented = isPresented(view.root);
         const most = presented ? Number.POSITIVE_INFINITY : MOST_HEIGHT;
         const height = Math.min(most, Math.max(LEAST_HEIGHT, heightInSight(view.root)));
-        const larger = (presented ? LARGER : 1) * (model.get("text_size") ?? 1);
+        const larger = Number(getComputedStyle(view.root).getPropertyValue("--vt-larger")) || 1; // when presented
         const frame: Frame<Traits> = {
           traits: now(),
           set: (change) =>
@@ -96,7 +95,7 @@ export function stageView<Traits extends object>({ name, label, traits, whole, d
           theme,
           width,
           height,
-          unit: Math.min(26, Math.max(16, width / 80)) * larger,
+          unit: Math.min(26, Math.max(16, width / 80)) * larger * (model.get("text_size") ?? 1),
           measure: (text, isBold = false) => (theme.measure?.(text, MEASURED, isBold) ?? 0) / MEASURED,
           about: model.get("about") ?? "",
           model,
