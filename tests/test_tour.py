@@ -196,7 +196,7 @@ def test_files_that_cannot_be_read_or_written_are_told(view: View, tmp_path: Pat
 
 
 def test_only_a_view_that_holds_no_other_can_be_toured(view: View) -> None:
-    for given in (3, vt.tour(view), vt.labs.translation_lab(vt.load_translator(), "the cat sleeps")):
+    for given in (3, vt.tour(view), vt.translation_lab(vt.load_translator(), "the cat sleeps")):
         with pytest.raises(UserError, match="a tour goes through one of our views"):
             vt.tour(given)
 

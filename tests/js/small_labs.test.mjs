@@ -3,14 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pngAddress } from "../../viz_transformer/widgets/base/js/png.js";
+import { pngAddress } from "../../viz_transformer/widgets/base/png.ts";
 import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import {
   headlineOf as headlineOfBlock,
   moveText,
   movesOf,
 } from "../../viz_transformer/widgets/block_lab/spread.ts";
-import { samePlaces, withPlace } from "../../viz_transformer/widgets/figure_lab/view.js";
 import { headlineOf, lineOf, stdText } from "../../viz_transformer/widgets/initial_loss_lab/sentences.ts";
 import { logitsAt } from "../../viz_transformer/widgets/initial_loss_lab/starts.ts";
 import { headGrids } from "../../viz_transformer/widgets/model_summary_lab/head_grids.ts";
@@ -25,7 +24,7 @@ import {
   nearestStop,
   withSize,
 } from "../../viz_transformer/widgets/model_summary_lab/sizes.ts";
-import { assertTable, floats, withoutMarks } from "./helpers.mjs";
+import { floats, withoutMarks } from "./helpers.mjs";
 
 test("the moves of one changed word are a row for each part, and rounding is no move", () => {
   // Two parts, three words: the first part tells all the others, the second none.
@@ -41,16 +40,6 @@ test("the moves of one changed word are a row for each part, and rounding is no 
     "Change a: no other word moves",
   );
   assert.equal([0, 1e-7, 0.004, 1.234].map(moveText).join(), "0,0,0.00,1.23");
-});
-
-test("one place of a figure is changed, and the old list stays", () => {
-  const before = [0, 3, 1];
-  assert.deepEqual([withPlace(before, 1, 5).join(), before.join()], ["0,5,1", "0,3,1"]);
-  assertTable(samePlaces, [
-    [[1, 2], [1, 2], true],
-    [[1, 2], [2, 1], false],
-    [[1], [1, 2], false],
-  ]);
 });
 
 test("bytes become an address, from wherever in a message they start", () => {

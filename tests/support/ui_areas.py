@@ -47,7 +47,7 @@ _MEASURE = """(root) => {
         take({ left: left + by * box.left, right: left + by * box.right,
             top: top + by * box.top, bottom: top + by * box.bottom });
     }
-    for (const node of picture.querySelectorAll("svg *, table"))
+    for (const node of picture.querySelectorAll("svg *, table, img"))
         if (!node.children.length || node.localName === "table") if (boxOf(node).width) take(boxOf(node));
     const text = document.createTreeWalker(picture, NodeFilter.SHOW_TEXT);
     const range = document.createRange();

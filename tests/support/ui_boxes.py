@@ -24,6 +24,7 @@ _NOTE = """(() => {
             const { a, b, d, e, f } = this.getTransform();
             if (!b && text.trim()) (this.canvas.noted ??= []).push({
                 text,
+                size: d * Number.parseFloat(this.font.match(/[0-9.]+(?=px)/)[0]),
                 left: a * (x - of.actualBoundingBoxLeft) + e,
                 right: a * (x + of.actualBoundingBoxRight) + e,
                 top: d * (y - of.actualBoundingBoxAscent) + f,
@@ -125,6 +126,36 @@ _FAULTS = """(root, least) => {
     });
     return [...found];
 }"""
+
+
+#: Of the words that stand as chips in a view's header: the size of each wherever it is seen, in pixels.
+_SIZES = """(root) => {
+    const words = new Set([...root.querySelectorAll(".vt-chip")].map((chip) => chip.textContent.trim()));
+    const found = {};
+    const note = (text, size) => {
+        const word = text.replace(/[\u2066-\u2069]/g, "").trim();
+        if (words.has(word)) found[word] = Math.min(found[word] ?? Infinity, Math.round(10 * size) / 10);
+    };
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+        const node = text.parentElement;
+        if (!node.checkVisibility({ visibilityProperty: true })) continue;
+        const matrix = node instanceof SVGGraphicsElement ? node.getScreenCTM() : null;
+        const scale = matrix ? Math.hypot(matrix.a, matrix.b) : 1;
+        note(text.data, Number.parseFloat(getComputedStyle(node).fontSize) * scale);
+    }
+    for (const canvas of root.querySelectorAll("canvas"))
+        for (const { text, size } of (canvas.checkVisibility() && canvas.noted) || [])
+            note(text, (size * canvas.getBoundingClientRect().width) / canvas.width);
+    return found;
+}"""
+
+
+def sizes_of_words(root: Locator) -> dict[str, float]:
+    """Return the smallest size of each word of the sentence in the header, in pixels, wherever it is seen."""
+    next_frames(root)
+    next_frames(root)
+    return root.evaluate(_SIZES)
 
 
 def note_canvas_text(page: Page) -> None:

@@ -60,15 +60,11 @@ def sizes_of(root: Locator, rooms: dict[str, Room]) -> dict[str, Size]:
 
 
 def wait_until_whole(page: Page) -> None:
-    """Wait until the view of a presented tour has been enlarged, and is seen whole."""
+    """Wait until a presented view is as high as the screen, and is seen whole."""
     page.wait_for_function(
         """() => {
-            const stage = document.querySelector(".vt-tour-view");
-            const { bottom } = stage.getBoundingClientRect();
-            const zoom = Number(stage.style.zoom);
-            const last = stage.vtLast;
-            stage.vtLast = zoom; // two looks in a row: it is not being made smaller any more
-            return stage.dataset.fitted && zoom === last && bottom <= innerHeight + 1;
-        }""",
-        polling=200,
+            const root = document.querySelector(".vt-presenting");
+            const { bottom } = root.lastElementChild.getBoundingClientRect();
+            return Math.abs(bottom - innerHeight) <= 1 && root.scrollHeight <= root.clientHeight;
+        }"""
     )

@@ -10,12 +10,13 @@ import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
 from tests.support.hand_made_trainings import make_training
-from tests.support.ui_views import EVERY_VIEW, SENTENCE, TOUR, answered, falling
+from tests.support.ui_views import EVERY_VIEW, SENTENCE, TOUR, answered, falling, sharpened
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.figure_lab import figure_lab
 from viz_transformer.widgets.position_clock import position_clock
 from viz_transformer.widgets.scaling_lab import scaling_lab
 from viz_transformer.widgets.schedule_lab import schedule_lab
@@ -70,6 +71,7 @@ STAGED: dict[str, Callable[[], View]] = {
     "model summary lab": vt.model_summary_lab,
     "training scrubber": lambda: vt.watch_training(vt.load_training("en-es")),
     "training scrubber of two": lambda: vt.watch_training(make_training(), make_training("b", seed=9)),
+    "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
     "trace switch": lambda: vt.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
 }

@@ -43,6 +43,12 @@ _CUT_OFF = """(root) => [...root.querySelectorAll("*")]
     .filter((node) => ["auto", "scroll"].includes(getComputedStyle(node).overflowX)
         && node.scrollWidth > node.clientWidth + 1)
     .map((node) => node.outerHTML.slice(0, 80))"""
+#: What is dark on paper, or can be pressed elsewhere.
+_NOT_FOR_PAPER = """(root) =>
+    [root, ...root.querySelectorAll(".vt-staged, .vt-menu, .vt-play, .vt-sheet-handle")]
+    .filter((node) => node.matches(".vt-staged") ? node.dataset.theme !== "light"
+        : node !== root && node.checkVisibility())
+    .map((node) => `${node.className} on paper`)"""
 _ZOOMED = """(root) => [...root.querySelectorAll("*")].filter((node) => node.style.zoom).length"""
 
 _AXE = Path(__file__).parents[1] / "ui" / "vendor" / "axe-core-4.14.1.min.js"
@@ -173,17 +179,18 @@ def in_forced_colours(view: OpenedView) -> Any:
 
 
 def on_paper(view: OpenedView) -> Any:
-    """Print it: nothing is cut off, and afterwards nothing is smaller on the screen than it was before."""
+    """Print a dark page: it is light, whole, without buttons; afterwards nothing on the screen is smaller."""
     view.page.set_viewport_size({"width": 690, "height": 900})
+    view.look("dark")
     next_frames(view.root)
     next_frames(view.root)
     before = view.root.evaluate(_ZOOMED)
     view.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     view.page.emulate_media(media="print")
-    cut_off = view.root.evaluate(_CUT_OFF)
+    cut_off = view.root.evaluate(_CUT_OFF) + view.root.evaluate(_NOT_FOR_PAPER)
     view.page.emulate_media(media="screen")
     view.page.evaluate("dispatchEvent(new Event('afterprint'))")
-    next_frames(view.root)
+    view.look("light")
     after = view.root.evaluate(_ZOOMED)
     view.page.set_viewport_size(WINDOW)
     return cut_off if before == after else [*cut_off, f"{after} parts are as small as on paper"]

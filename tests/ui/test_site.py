@@ -38,7 +38,10 @@ from IPython.display import HTML, Markdown
 display(HTML(f"<div>{'wide' * 40}</div>"), Markdown(f"`{'wide' * 40}`"))
 vt.explore(make_trace(), layer=1)
 """
-SET = "In [head 0·2](#set:layer=0&head=2) and in [query 1](#set:query=1); [nobody's](#set:colour=red)."
+SET = (
+    "In [head 0·2](#set:layer=0&head=2) and in [query 1](#set:query=1), as a [matrix](#set:picture=matrix); "
+    "[nobody's](#set:colour=red)."
+)
 DRAW = """
 import matplotlib.pyplot as plt
 figure, ax = plt.subplots()
@@ -155,6 +158,14 @@ def test_words_in_the_prose_set_the_view_above_them(page: Page, site: Path) -> N
     page.locator(".vt-explorer canvas").first.focus()
     page.keyboard.press("ArrowRight")
     expect(head).to_have_attribute("aria-pressed", "false")
+    matrix, mode = page.get_by_role("button", name="matrix", exact=True), page.locator(".vt-place")
+    expect(mode).to_have_attribute("data-mode", "linked")
+    expect(matrix).to_have_attribute("aria-pressed", "false")  # though it is what `picture` is
+    matrix.click()
+    expect(mode).to_have_attribute("data-mode", "matrix")
+    expect(matrix).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Linked").click()
+    expect(matrix).to_have_attribute("aria-pressed", "false")
     assert page.url == address
     # What no view has stays a link.
     expect(page.get_by_role("link", name="nobody's")).to_have_count(1)

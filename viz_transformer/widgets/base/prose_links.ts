@@ -12,8 +12,12 @@ type Value = string | number | boolean | null;
 /** What a view brings: traits to be read, and a way to set them. */
 export interface Settable {
   model: Pick<Model, "get" | "on" | "off">;
-  set: (change: Record<string, unknown>) => void;
+  set: (change: Change) => void;
+  /** What a change means besides, such as a picture that is shown in place of another. */
+  whole?: (change: Change) => Change;
 }
+
+export type Change = Record<string, unknown>;
 
 /** By its root, so that the bundles of all views on a page find each other's. */
 interface Root extends HTMLElement {
@@ -42,15 +46,23 @@ function ownerOf(link: Element, name: string): Settable | undefined {
   return (roots.findLast(isAbove) ?? roots[0])?.vtSettable;
 }
 
+/** What a link sets, by the view that has the traits. */
+function changesOf(link: HTMLAnchorElement): Map<Settable, Change> {
+  const changes = new Map<Settable, Change>();
+  for (const [name, value] of traitsOf(link.href)) {
+    const owner = ownerOf(link, name);
+    if (owner) changes.set(owner, { ...changes.get(owner), [name]: value });
+  }
+  for (const [owner, change] of changes) changes.set(owner, owner.whole?.(change) ?? change);
+  return changes;
+}
+
 /** Whether all that a link sets is so now; null where there is no view that it could set. */
 function isSet(link: HTMLAnchorElement): boolean | null {
-  const wanted = [...traitsOf(link.href)].map(([name, value]) => ({
-    name,
-    value,
-    owner: ownerOf(link, name),
-  }));
-  if (!wanted.every(({ owner }) => owner)) return null;
-  return wanted.every(({ name, value, owner }) => owner?.model.get(name) === value);
+  if (![...traitsOf(link.href).keys()].every((name) => ownerOf(link, name))) return null;
+  return [...changesOf(link)].every(([{ model }, change]) =>
+    Object.entries(change).every(([name, value]) => model.get(name) === value),
+  );
 }
 
 /** Show which of the page's words are set. */
@@ -75,10 +87,10 @@ export function followProse(root: HTMLElement, settable: Settable, traits: reado
   function onPress(event: Event): void {
     const link = (event.target as Element).closest?.<HTMLAnchorElement>(LINKS);
     if (!link || (event instanceof KeyboardEvent && event.key !== " ")) return;
-    const mine = [...traitsOf(link.href)].filter(([name]) => ownerOf(link, name) === settable);
-    if (!mine.length) return;
+    const mine = changesOf(link).get(settable);
+    if (!mine) return;
     event.preventDefault(); // the address leads nowhere
-    settable.set(Object.fromEntries(mine));
+    settable.set(mine);
   }
 
   document.addEventListener("click", onPress, true);

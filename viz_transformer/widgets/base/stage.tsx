@@ -4,11 +4,12 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { nextTextSize } from "./text_size.ts";
 import type { Piece } from "./pieces.ts";
+import { isPresented, togglePresented } from "./present.ts";
 
 // Pixels of a view that has its inspector as a sheet from below.
 const [NARROW, NARROW_WITH_TIMELINE] = [900, 1100];
+const SIZES = [0.8, 1, 1.25, 1.5, 1.75, 2, 2.5]; // of text
 const SMALLEST = 0.7; // of a headline's size
 
 interface StageProps {
@@ -42,7 +43,11 @@ interface StageProps {
 export function Stage(props: StageProps) {
   const zones = useRef<HTMLDivElement>(null);
   const headline = useRef<HTMLParagraphElement>(null);
-  useLayoutEffect(() => fitLine(headline.current!));
+  const chips = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    fitLine(headline.current!);
+    fitChips(chips.current!);
+  });
   const [open, setOpen] = useState(false);
   const isNarrow = props.width < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
   return (
@@ -55,8 +60,17 @@ export function Stage(props: StageProps) {
       data-heads={props.headsBeside ? "beside" : "strip"}
     >
       <header class="vt-header vt-beside">
-        <div class="vt-chips vt-beside">{props.header}</div>
-        <Menu {...props} present={() => present(zones.current)} />
+        <div class="vt-chips vt-beside" ref={chips}>
+          {props.header}
+        </div>
+        <Menu
+          {...props}
+          isPresented={isPresented(zones.current)}
+          present={() => {
+            togglePresented(zones.current!);
+            zones.current?.querySelector<HTMLElement>(".vt-track")?.focus(); // for a presenter's keys
+          }}
+        />
       </header>
       {props.heads && <nav class="vt-heads">{props.heads}</nav>}
       <div class="vt-stage">
@@ -99,32 +113,49 @@ function fitLine(node: HTMLElement): void {
   Object.assign(node.style, { fontSize: "", lineHeight: "", whiteSpace: "" }, isFitted ? fitted : {});
 }
 
+/** Chips that take several rows are lower ones, so that the picture keeps its room. */
+function fitChips(node: HTMLElement): void {
+  delete node.dataset.rows;
+  const [first, ...others] = Array.from(node.querySelectorAll<HTMLElement>(".vt-chip"));
+  const end = first ? first.offsetTop + first.offsetHeight : 0;
+  if (others.some((chip) => chip.offsetTop >= end)) node.dataset.rows = "several";
+}
+
+interface MenuProps {
+  about: string;
+  /** What the button for the help is called. */
+  named?: string;
+  options?: ComponentChildren;
+  textSize?: number;
+  /** Absent where another view sets it. */
+  setTextSize?: (size: number) => void;
+  isPresented: boolean;
+  present: () => void;
+}
+
 /** Help, text size, presenting and options, at the header's right end. */
-function Menu({ about, options, textSize, setTextSize, present }: StageProps & { present: () => void }) {
+export function Menu(props: MenuProps) {
+  const { about, named = "What am I looking at?", options, textSize = 1, setTextSize, present } = props;
   const help = useRef<HTMLDivElement>(null);
   const more = useRef<HTMLDivElement>(null);
-  const larger = nextTextSize(textSize, 1);
-  const next = larger > textSize ? larger : 1; // from the largest back to the usual
+  const next = SIZES.find((size) => size > textSize + 0.01) ?? 1; // from the largest back to the usual
   return (
     <div class="vt-menu vt-beside">
-      <button
-        type="button"
-        aria-label="What am I looking at?"
-        title="What am I looking at?"
-        onClick={() => help.current?.togglePopover()}
-      >
+      <button type="button" aria-label={named} title={named} onClick={() => help.current?.togglePopover()}>
         ?
       </button>
-      <button
-        type="button"
-        aria-label={`Text size ${textSize}; next ${next}`}
-        title="Larger text"
-        onClick={() => setTextSize(next)}
-      >
-        A
-      </button>
+      {setTextSize && (
+        <button
+          type="button"
+          aria-label={`Text size ${textSize}; next ${next}`}
+          title="Larger text"
+          onClick={() => setTextSize(next)}
+        >
+          A
+        </button>
+      )}
       <button type="button" class="vt-present" onClick={present}>
-        Present
+        {props.isPresented ? "Stop presenting" : "Present"}
       </button>
       {options && (
         <button
@@ -146,13 +177,6 @@ function Menu({ about, options, textSize, setTextSize, present }: StageProps & {
       )}
     </div>
   );
-}
-
-/** Show the view on the whole screen, or in the page again. */
-function present(zones: HTMLElement | null): void {
-  if (document.fullscreenElement) return void document.exitFullscreen();
-  zones?.requestFullscreen?.().catch(() => {}); // a host may forbid it
-  zones?.querySelector<HTMLElement>(".vt-track")?.focus(); // a presenter's keys go from step to step
 }
 
 /** A sentence whose words have the colours of their roles. */

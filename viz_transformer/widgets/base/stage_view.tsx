@@ -7,9 +7,12 @@ import { type ComponentChild, render as renderTree } from "preact";
 import type { Theme } from "./colour.ts";
 import type { Model } from "./js/kernel.js";
 import { createView, heightInSight } from "./view.ts";
+import { isPresented } from "./present.ts";
+import type { Change } from "./prose_links.ts";
 
 const MEASURED = 16; // pixels that texts are measured at
 const LEAST_HEIGHT = 480; // pixels: less is scrolled
+const LARGER = 1.25; // times, when presented; stage.css has the same
 const MOST_HEIGHT = 1100; // on a screen held upright nobody looks at both ends at once
 
 /** What a component is drawn from. */
@@ -42,6 +45,8 @@ interface Definition<Traits> {
   name: string;
   label: string | ((traits: Readonly<Traits>) => string);
   traits: readonly (keyof Traits & string)[];
+  /** What a change by a word in the prose means besides. */
+  whole?: (change: Change) => Change;
   /** A component of the frame: it may use hooks. */
   draw: (frame: Frame<Traits>) => ComponentChild;
 }
@@ -60,7 +65,7 @@ export const stageOf = <Traits extends { text_size: number }>(frame: Frame<Trait
 });
 
 /** What anywidget and exported pages take as a view's module. */
-export function stageView<Traits extends object>({ name, label, traits, draw }: Definition<Traits>) {
+export function stageView<Traits extends object>({ name, label, traits, whole, draw }: Definition<Traits>) {
   function render({
     model,
     el,
@@ -77,9 +82,12 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
       name,
       label: typeof label === "function" ? label(now()) : label,
       traits: [...traits],
-      staged: true,
+      whole,
       draw({ theme, width }) {
-        const height = Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, heightInSight(view.root)));
+        const presented = isPresented(view.root);
+        const most = presented ? Number.POSITIVE_INFINITY : MOST_HEIGHT;
+        const height = Math.min(most, Math.max(LEAST_HEIGHT, heightInSight(view.root)));
+        const larger = (presented ? LARGER : 1) * (model.get("text_size") ?? 1);
         const frame: Frame<Traits> = {
           traits: now(),
           set: (change) =>
@@ -88,7 +96,7 @@ export function stageView<Traits extends object>({ name, label, traits, draw }: 
           theme,
           width,
           height,
-          unit: Math.min(26, Math.max(16, width / 80)) * (model.get("text_size") ?? 1),
+          unit: Math.min(26, Math.max(16, width / 80)) * larger,
           measure: (text, isBold = false) => (theme.measure?.(text, MEASURED, isBold) ?? 0) / MEASURED,
           about: model.get("about") ?? "",
           model,

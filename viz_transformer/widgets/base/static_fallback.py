@@ -132,16 +132,19 @@ def _figure(figure: Figure, alt: str) -> str:
     )
 
 
-def figure_to_png(figure: Figure) -> tuple[bytes, int, int]:
+def figure_to_png(figure: Figure, scale: float = 1.0) -> tuple[bytes, int, int]:
     """Return a figure as a small PNG file, its width and its height in pixels; closes the figure.
 
-    A palette takes a third of the bytes of full colour, and its colours hardly differ.
+    A palette takes a third of the bytes of full colour, and its colours hardly differ. With a `scale` above 1
+    the file has so many more pixels along each side, for where it is shown larger.
     """
-    data, size = _png(figure, _DPI)
-    dpi = _DPI
+    dpi = scale * _DPI
+    data, size = _png(figure, dpi)
     while len(data) > _MOST_BYTES and dpi > 20:
         dpi *= min(0.9, 0.9 * (_MOST_BYTES / len(data)) ** 0.5)  # bytes grow with the area
         data, size = _png(figure, dpi)
+    if scale != 1:
+        size = tuple(round(_DPI * inches) for inches in figure.get_size_inches())
     return data, *size
 
 

@@ -39,6 +39,10 @@ export function usePlayer({ at, last, onStep, ms = STEP_MS }: PlayerProps) {
     setPlaying(false);
     const wanted = Math.min(last, Math.max(0, step));
     if (wanted === newest.current.at) return;
+    // A button that goes off would drop the keyboard.
+    const held = document.activeElement?.closest(".vt-play");
+    if (held && (wanted === 0 || wanted === last))
+      held.parentElement?.querySelector<HTMLElement>("[role='slider']")?.focus({ preventScroll: true });
     newest.current.at = wanted;
     onStep(wanted);
   };

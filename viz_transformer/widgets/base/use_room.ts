@@ -1,5 +1,6 @@
 // The room that the stage leaves for a picture, measured, so that the picture can fill it.
 
+import { ON_PAPER } from "./view.ts";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface Room {
@@ -24,8 +25,13 @@ export function useRoom() {
     };
     const observer = new ResizeObserver(measure);
     observer.observe(node);
+    const root = node.closest(".vt-root");
+    root?.addEventListener(ON_PAPER, measure);
     measure();
-    return () => observer.disconnect();
+    return () => {
+      observer.disconnect();
+      root?.removeEventListener(ON_PAPER, measure);
+    };
   }, []);
   return { box, room };
 }

@@ -7,12 +7,14 @@ import { zoomOf } from "./canvas.ts";
 import { forwardCellKeys } from "./cell_keys.ts";
 import { addChoices } from "./choices.ts";
 import { backgroundBehind, isDark, readTheme, type Theme, watchTheme } from "./colour.ts";
-import { button, element, uniqueId } from "./controls.ts";
+import { element } from "./controls.ts";
 import { addFrames } from "./frames.ts";
 import { fitPaper } from "./paper.ts";
 import type { Model } from "./js/kernel.js";
 
 const FONT = 14; // pixels of the text at a `text_size` of 1
+/** An event of a view's root: it has been laid out for paper. */
+export const ON_PAPER = "vt-paper";
 const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
 
 // biome-ignore lint/suspicious/noExplicitAny: an event of any kind, as its listener knows
@@ -36,8 +38,8 @@ interface Parts {
   label: string;
   traits: string[];
   draw: (frame: { theme: Theme; width: number; size: number }) => void;
-  /** Whether it stands on the stage, which has its own style and help. */
-  staged?: boolean;
+  /** What a change by a word in the prose means besides. */
+  whole?: (change: Record<string, unknown>) => Record<string, unknown>;
 }
 
 /**
@@ -47,9 +49,8 @@ interface Parts {
  * `draw({ theme, width, size })` draws everything; `size` is the trait `text_size`, which the root's
  * font already follows. `root.dataset.vtDrawn` counts the frames drawn.
  */
-export function createView({ model, el, name, label, traits, draw, staged = false }: Parts): View {
-  const kind = staged ? "vt-staged" : "vt";
-  const root = element(el, "div", `vt-root ${kind} vt-${name}`, { role: "group", "aria-label": label });
+export function createView({ model, el, name, label, traits, draw, whole }: Parts): View {
+  const root = element(el, "div", `vt-root vt-staged vt-${name}`, { role: "group", "aria-label": label });
   const stops = [forwardCellKeys(root), showWaits(root, model)];
   const choices = addChoices(model);
   let theme: Theme | null = null;
@@ -58,15 +59,15 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
   function drawFrame() {
     if (!width) return; // not on the page, or hidden: the observer asks again
     theme ??= pageTheme(root);
-    const size = model.get("text_size") ?? 1;
-    root.style.fontSize = `${FONT * size}px`;
-    draw({ theme, width, size });
-    if (onPaper) fitPaper(root, true);
+    const frame = { theme, width, size: model.get("text_size") ?? 1 };
+    root.style.fontSize = `${FONT * frame.size}px`;
+    draw(frame);
+    if (onPaper) fillPaper(root, () => draw(frame));
     if (!drawn) {
       prose.mark();
       stops.push(showNewCell(root));
       const outer = outermost(root);
-      if (outer && staged) around.observe(outer);
+      if (outer) around.observe(outer);
     }
     root.dataset.vtDrawn = String(++drawn);
   }
@@ -75,12 +76,12 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
     theme = null; // all of it is drawn in the next frame, nothing from memory
   };
 
-  /** Paper is narrower than most screens, and nothing can be scrolled on it. */
+  /** Paper is narrower than most screens, light, and nothing can be scrolled on it. */
   function onPrint(printing: boolean) {
     onPaper = printing;
+    forget();
     if (!printing) fitPaper(root, false);
-    root.style.width = printing ? `${Math.min(PAPER, root.offsetWidth)}px` : "";
-    width = innerWidth(root);
+    width = widthFor(root, printing);
   }
 
   const { request: redraw, close: stopFrames } = addFrames(root, drawFrame, { onEmptied: forget, onPrint });
@@ -96,7 +97,7 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
     choices.set(change);
   }
 
-  const prose = followProse(root, { model, set }, traits);
+  const prose = followProse(root, { model, set, whole }, traits);
   stops.push(prose.close);
 
   for (const trait of traits) {
@@ -119,7 +120,6 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
   });
   observer.observe(root);
   const around = new ResizeObserver(redraw); // another view, which may leave less room than it did
-  if (model.get("about") && !staged) addAbout(root, model);
 
   function close() {
     choices.close();
@@ -132,9 +132,19 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
   return { root, redraw, set, listen, close };
 }
 
-function innerWidth(root: HTMLElement) {
+/** Give a view the width of paper, or its own again; returns the pixels inside it. */
+function widthFor(root: HTMLElement, printing: boolean) {
+  root.toggleAttribute("data-paper", printing);
+  root.style.width = printing ? `${Math.min(PAPER, root.offsetWidth)}px` : "";
   const { paddingLeft, paddingRight } = getComputedStyle(root);
   return root.clientWidth && root.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+}
+
+/** Draw again what has been laid out for paper, once its pictures know their rooms: no observer reports in time. */
+function fillPaper(root: HTMLElement, draw: () => void) {
+  root.dispatchEvent(new Event(ON_PAPER));
+  draw();
+  fitPaper(root, true);
 }
 
 const BARS = 121; // pixels of JupyterLab's own bars, and the most that other notebooks have
@@ -145,7 +155,7 @@ const FRAMED = 721; // pixels: an exported page in a frame has views of 600
  * has around it. What a prediction reveals need not share a screen with the question.
  */
 export function heightInSight(root: HTMLElement) {
-  const outer = outermost(root, ":not(.vt-prediction)");
+  const outer = root.closest<HTMLElement>(".vt-presenting") ?? outermost(root, ":not(.vt-prediction)");
   return (heightOfWindow() - (outer ? roomAround(root, outer) : BARS)) / zoomOf(root);
 }
 
@@ -163,7 +173,11 @@ function outermost(root: Element, which = ""): Element | null {
 
 function roomAround(root: HTMLElement, outer: Element) {
   const [view, whole] = [root.getBoundingClientRect(), outer.getBoundingClientRect()];
-  return outer.matches(".vt-presenting") ? view.top - whole.top : BARS + whole.height - view.height;
+  if (!outer.matches(".vt-presenting")) return BARS + whole.height - view.height;
+  if (outer === root) return 0;
+  // It is as high as the screen itself.
+  const [first, last] = [outer.firstElementChild as Element, outer.lastElementChild as Element];
+  return last.getBoundingClientRect().bottom - first.getBoundingClientRect().top - view.height;
 }
 
 /** The colours and fonts of the page, and a function that measures text in them. */
@@ -172,20 +186,4 @@ function pageTheme(root: HTMLDivElement) {
   root.style.setProperty("--vt-behind", backgroundBehind(root)); // where the page names no colours
   root.dataset.theme = isDark(root) ? "dark" : "light"; // the style sheet's accents follow it
   return readTheme(root);
-}
-
-/** A button that shows and hides a description of the view. */
-function addAbout(root: HTMLDivElement, model: Model) {
-  const place = element(root, "div", "vt-about");
-  const id = uniqueId();
-  const toggleAbout = button(place, "What am I looking at?", () => {
-    const open = text.hidden;
-    text.textContent = model.get("about") ?? "";
-    text.hidden = !open;
-    toggleAbout.setAttribute("aria-expanded", String(open));
-  });
-  toggleAbout.setAttribute("aria-expanded", "false");
-  toggleAbout.setAttribute("aria-controls", id);
-  const text = element(place, "p", "", { id });
-  text.hidden = true;
 }

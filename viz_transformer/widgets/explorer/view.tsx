@@ -257,5 +257,6 @@ export default stageView<Traits>({
   name: "explorer",
   label: "Attention explorer",
   traits: TRAITS,
+  whole: (change) => ("picture" in change ? { linked: false, wall: false, ...change } : change),
   draw: Explorer,
 });

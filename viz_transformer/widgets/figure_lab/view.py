@@ -14,7 +14,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Schema, listed, whole
 from viz_transformer.widgets.base.static_fallback import figure_to_png
-from viz_transformer.widgets.base.traits import SelectionError
+from viz_transformer.widgets.base.traits import SelectionError, TextSize
 from viz_transformer.widgets.base.view import View
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ _ABOUT = "A picture with controls. Each control changes one thing, and the pictu
 MAX_EXPORTED = 48
 _MAX_CACHED = 64
 _BYTES_EACH = 40_000
+_SCALE = 2.0  # pixels of a picture for each of its own, which the stage enlarges
+_WIDEST = 2.0  # times its height: what the stage has room for
 
 
 class FigureLab(View):
@@ -39,6 +41,7 @@ class FigureLab(View):
     Attributes:
         places: for each control, the index of the chosen value among its values, from 0. Setting
             it, or calling `choose`, redraws the figure.
+        text_size: size of all text and of the picture; 1 fits it to the stage.
     """
 
     _esm = bundle(__file__)
@@ -49,6 +52,7 @@ class FigureLab(View):
     ).tag(sync=True, content=True)
     places = traitlets.List(traitlets.Int(), help="of the chosen values, from 0").tag(sync=True)
     first = traitlets.Dict(help="the picture that the view opens with").tag(sync=True, content=True)
+    text_size = TextSize()
 
     def __init__(
         self,
@@ -162,7 +166,8 @@ class FigureLab(View):
             figure = self._figure_at(key)
             told = ", ".join(f"{name} {value}" for name, value in self._values_at(key).items())
             alt = getattr(figure, "alt_text", f"Picture for {told}.")
-            data, width, height = figure_to_png(figure)
+            _make_higher(figure)
+            data, width, height = figure_to_png(figure, scale=_SCALE)
             if len(self._cache) >= _MAX_CACHED:
                 del self._cache[next(iter(self._cache))]
             self._cache[key] = {"png": data, "width": width, "height": height, "alt": alt}
@@ -206,6 +211,18 @@ def figure_lab(
         SelectionError: if `start` names a control or value that does not exist.
     """
     return FigureLab(draw, controls, start=start, labels=labels, about=about)
+
+
+def _make_higher(figure: Figure) -> None:
+    """Let a figure fill the stage that is wider than that, and whose parts make way for each other."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    width, height = figure.get_size_inches()
+    is_free = isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine) and all(
+        axes.get_aspect() == "auto" for axes in figure.axes
+    )
+    if is_free and width > _WIDEST * height:
+        figure.set_size_inches(width, width / _WIDEST)
 
 
 def value_text(value: Any) -> str:

@@ -63,7 +63,7 @@ class Studio(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     room = traitlets.Unicode(help="the room that is open").tag(sync=True)
     sentence = traitlets.Unicode(help="the sentence of all rooms").tag(sync=True)
