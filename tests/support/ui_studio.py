@@ -65,16 +65,21 @@ class Studio:
         """The rooms, where there is no space for a row of doors."""
         return self.root.locator(".vt-studio-list")
 
+    def is_listed(self) -> bool:
+        """Whether there is a list, once there is one or a row."""
+        expect(self.root.locator(".vt-studio-list, .vt-studio-doors")).to_have_count(1)
+        return self.list.count() > 0
+
     def go(self, room: str) -> None:
         """Go through a door, or choose it from the list."""
-        if self.list.count():
+        if self.is_listed():
             self.list.select_option(room)
         else:
             self.door(room).click()
         self.stands_in(room)
 
     def stands_in(self, room: str) -> None:
-        if self.list.count():
+        if self.is_listed():
             expect(self.list).to_have_value(room)
         else:
             expect(self.door(room)).to_have_attribute("aria-current", "true")

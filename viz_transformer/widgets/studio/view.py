@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -119,6 +120,8 @@ class Studio(View):
         self._busy = False
         with self._quietly():
             self._enter()
+        if "marimo" in sys.modules:  # it finds no view that is made after its cell has run
+            dict(self.rooms)
 
     def _open(self, key: str) -> View:
         """Return the view of a room, made if it is not there yet."""
