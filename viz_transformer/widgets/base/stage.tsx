@@ -43,7 +43,11 @@ interface StageProps {
 export function Stage(props: StageProps) {
   const zones = useRef<HTMLDivElement>(null);
   const headline = useRef<HTMLParagraphElement>(null);
-  useLayoutEffect(() => fitLine(headline.current!));
+  const chips = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    fitLine(headline.current!);
+    fitChips(chips.current!);
+  });
   const [open, setOpen] = useState(false);
   const isNarrow = props.width < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
   return (
@@ -56,7 +60,9 @@ export function Stage(props: StageProps) {
       data-heads={props.headsBeside ? "beside" : "strip"}
     >
       <header class="vt-header vt-beside">
-        <div class="vt-chips vt-beside">{props.header}</div>
+        <div class="vt-chips vt-beside" ref={chips}>
+          {props.header}
+        </div>
         <Menu
           {...props}
           isPresented={isPresented(zones.current)}
@@ -105,6 +111,14 @@ function fitLine(node: HTMLElement): void {
   const size = Math.floor(10 * Number.parseFloat(fontSize) * share) / 10; // both widths are rounded
   const fitted = { fontSize: `${size}px`, lineHeight };
   Object.assign(node.style, { fontSize: "", lineHeight: "", whiteSpace: "" }, isFitted ? fitted : {});
+}
+
+/** Chips that take several rows are lower ones, so that the picture keeps its room. */
+function fitChips(node: HTMLElement): void {
+  delete node.dataset.rows;
+  const [first, ...others] = Array.from(node.querySelectorAll<HTMLElement>(".vt-chip"));
+  const end = first ? first.offsetTop + first.offsetHeight : 0;
+  if (others.some((chip) => chip.offsetTop >= end)) node.dataset.rows = "several";
 }
 
 interface MenuProps {

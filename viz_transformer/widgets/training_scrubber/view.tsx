@@ -39,7 +39,7 @@ type SentKinds = { runs: Record<string, SentHeads>[] };
 interface Data {
   runs: SentRun[];
   kinds: string[];
-  /** The heads of some sentences; the kernel sends those of the others. */
+  /** The heads of some sentences; those of the others are requested. */
   sentences: Record<string, SentKinds>;
 }
 
