@@ -91,21 +91,18 @@ def build() -> None:
         return
     sources = _sources()
     STATIC.mkdir(exist_ok=True)
-    names: set[str] = set()
     # Beside the old ones, which stay until all are there.
     with tempfile.TemporaryDirectory(dir=STATIC) as made:
         run_esbuild([f"--outdir={made}", *(f"{name}={path}" for name, path in entries().items())])
         _build_parts(Path(made))
-        for shared in ("base.style.css", "stage.style.css"):
-            sheet = Path(made, shared)
-            sheet.write_text(colours() + sheet.read_text(encoding="utf-8"), encoding="utf-8")
+        sheet = Path(made, "stage.style.css")
+        sheet.write_text(colours() + sheet.read_text(encoding="utf-8"), encoding="utf-8")
         Path(made, _BUILT.name).write_text(json.dumps(sources, indent=1), encoding="utf-8")
-        for path in sorted(Path(made).iterdir(), key=lambda path: path.name == _BUILT.name):
+        new = sorted(Path(made).iterdir(), key=lambda path: path.name == _BUILT.name)
+        for old in {path.name for path in STATIC.iterdir() if path.is_file()} - {path.name for path in new}:
+            (STATIC / old).unlink()  # of a view that is gone
+        for path in new:
             path.replace(STATIC / path.name)
-            names.add(path.name)
-    for path in STATIC.iterdir():
-        if path.is_file() and path.name not in names:  # of a view that is gone
-            path.unlink()
 
 
 def _build_parts(made: Path) -> None:

@@ -109,7 +109,7 @@ test("a work that takes long is told of: what the kernel says of it, and for how
   waits.hear("a", "");
   assert.deepEqual(toldAt(6500), ["Computing.", 6, false]);
   waits.hear("a", "Writing token 3 of at most 8");
-  assert.deepEqual(toldAt(60_000), ["Writing token 3 of at most 8", 60, false]);
+  assert.deepEqual(toldAt(60_000), ["Writing token 3 of at most 8.", 60, false]);
   waits.begin("b", assert.fail, "", 60_000); // newer: the oldest is told of
   waits.end("a", 60_100);
   waits.hear("a", "too late");

@@ -112,6 +112,11 @@ test("the arrow keys move over cells, from one kind to the next, and to what a f
   );
 });
 
+test("in a low window the kinds of a shallow model, one below another, keep pictures that can be read", () => {
+  const kinds = ["encoder", "decoder", "cross"].map((kind) => ({ ...HEADS, kind }));
+  for (const { cellHeight } of layoutOf(kinds, 600, 200).sections) assert.ok(cellHeight >= 24);
+});
+
 test("each head of the wall is found under its middle, and stays inside the room", () => {
   const layout = layoutOf([HEADS, { ...HEADS, kind: "decoder" }], 900, 420);
   for (const section of layout.sections)

@@ -9,14 +9,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.ui_areas import LEAST, areas_of, too_little
-from tests.support.ui_staged import STAGED
+from tests.support.ui_staged import LONG_STAGED, STAGED
 from tests.support.ui_sweep import ROOT
 from viz_transformer.export import export_html
 
 
-@pytest.mark.parametrize("name", STAGED)
+@pytest.mark.parametrize("name", [*STAGED, *LONG_STAGED])
 def test_the_picture_has_most_of_the_view(kept_page: Page, tmp_path: Path, name: str) -> None:
-    kept_page.goto(export_html(STAGED[name](), tmp_path / "page.html").as_uri())
+    make = (STAGED | LONG_STAGED)[name]
+    kept_page.goto(export_html(make(), tmp_path / "page.html").as_uri())
     root = kept_page.locator(ROOT).first
     expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
     wrong = {}

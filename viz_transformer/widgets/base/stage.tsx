@@ -4,12 +4,12 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { nextTextSize } from "./text_size.ts";
 import type { Piece } from "./pieces.ts";
 import { isPresented, togglePresented } from "./present.ts";
 
 // Pixels of a view that has its inspector as a sheet from below.
 const [NARROW, NARROW_WITH_TIMELINE] = [900, 1100];
+const SIZES = [0.8, 1, 1.25, 1.5, 1.75, 2, 2.5]; // of text
 const SMALLEST = 0.7; // of a headline's size
 
 interface StageProps {
@@ -43,7 +43,11 @@ interface StageProps {
 export function Stage(props: StageProps) {
   const zones = useRef<HTMLDivElement>(null);
   const headline = useRef<HTMLParagraphElement>(null);
-  useLayoutEffect(() => fitLine(headline.current!));
+  const chips = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    fitLine(headline.current!);
+    fitChips(chips.current!);
+  });
   const [open, setOpen] = useState(false);
   const isNarrow = props.width < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
   return (
@@ -56,7 +60,9 @@ export function Stage(props: StageProps) {
       data-heads={props.headsBeside ? "beside" : "strip"}
     >
       <header class="vt-header vt-beside">
-        <div class="vt-chips vt-beside">{props.header}</div>
+        <div class="vt-chips vt-beside" ref={chips}>
+          {props.header}
+        </div>
         <Menu
           {...props}
           isPresented={isPresented(zones.current)}
@@ -107,6 +113,14 @@ function fitLine(node: HTMLElement): void {
   Object.assign(node.style, { fontSize: "", lineHeight: "", whiteSpace: "" }, isFitted ? fitted : {});
 }
 
+/** Chips that take several rows are lower ones, so that the picture keeps its room. */
+function fitChips(node: HTMLElement): void {
+  delete node.dataset.rows;
+  const [first, ...others] = Array.from(node.querySelectorAll<HTMLElement>(".vt-chip"));
+  const end = first ? first.offsetTop + first.offsetHeight : 0;
+  if (others.some((chip) => chip.offsetTop >= end)) node.dataset.rows = "several";
+}
+
 interface MenuProps {
   about: string;
   /** What the button for the help is called. */
@@ -124,8 +138,7 @@ export function Menu(props: MenuProps) {
   const { about, named = "What am I looking at?", options, textSize = 1, setTextSize, present } = props;
   const help = useRef<HTMLDivElement>(null);
   const more = useRef<HTMLDivElement>(null);
-  const larger = nextTextSize(textSize, 1);
-  const next = larger > textSize ? larger : 1; // from the largest back to the usual
+  const next = SIZES.find((size) => size > textSize + 0.01) ?? 1; // from the largest back to the usual
   return (
     <div class="vt-menu vt-beside">
       <button type="button" aria-label={named} title={named} onClick={() => help.current?.togglePopover()}>

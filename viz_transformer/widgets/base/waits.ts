@@ -52,7 +52,9 @@ export class Waits {
   /** The kernel is at work on it, and may say how far it is. */
   hear(id: unknown, words: string): void {
     const work = this.#works.get(id);
-    if (work) Object.assign(work, { isHeard: true, words: work.isPart ? work.words : words });
+    if (!work) return;
+    work.isHeard = true;
+    if (!work.isPart) work.words = words && `${words}.`;
   }
 
   end(id: unknown, now = performance.now()): void {
@@ -64,6 +66,7 @@ export class Waits {
   stop(): void {
     this.#stopsNext = !this.#works.size;
     for (const { stop } of Array.from(this.#works.values())) stop();
+    if (!this.#stopsNext) this.#last.ended = Number.NEGATIVE_INFINITY; // nothing goes on
   }
 
   isOver = (now = performance.now()) => !this.#works.size && now - this.#last.ended >= BETWEEN_MS;

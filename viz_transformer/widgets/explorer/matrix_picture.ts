@@ -28,7 +28,7 @@ import { wordsRead } from "./readout.ts";
 const LABEL = "Weights of the chosen head: the arrow keys choose query and key, plus and minus zoom";
 const LONGEST_LABEL = 40; // characters of a token that are measured
 const LARGEST = 150; // of a cell: of few words the numbers would float in it
-const STRETCH = 2.5; // times that a cell is wider than high, so that the matrix fills the stage
+const STRETCH = 3; // times that a cell is wider than high, so that the matrix fills the stage
 const FONT = 15; // the widest labels are written in
 
 /** The matrix, in its place on the stage. */

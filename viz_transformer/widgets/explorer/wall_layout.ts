@@ -62,9 +62,12 @@ export function wallLayout(
 ): WallLayout {
   const across = (width - BETWEEN_KINDS * (kinds.length - 1)) / kinds.length;
   const stacked = kinds.length > 1 && across < 220;
+  // In a low window the few layers of kinds that lie below each other are rather scrolled than too low to be read.
+  const least = stacked ? EASY * Math.min(SHALLOW, ...kinds.map(({ layers }) => layers)) : 0;
+  const share = stacked ? (height - BETWEEN_LINES * (kinds.length - 1)) / kinds.length : height;
   const room = {
     width: (stacked ? width : across) - ROW_NUMBERS,
-    height: (stacked ? (height - BETWEEN_LINES * (kinds.length - 1)) / kinds.length : height) - TITLE,
+    height: Math.max(least, share - TITLE),
   };
   let [x, y] = [0, 0];
   const sections = kinds.map((kind) => {

@@ -93,7 +93,7 @@ function Revealed({ frame }: { frame: Frame<Traits> }) {
   }, []);
   return (
     <div class="vt-revealed">
-      {png && <img src={pngAddress(png)} width={width} alt={alt} />}
+      {png && <img class="vt-figure" src={pngAddress(png)} width={width} alt={alt} />}
       <div ref={place} />
       {problem && <Problem>{problem}</Problem>}
     </div>
