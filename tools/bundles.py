@@ -110,21 +110,32 @@ def _build_parts(made: Path) -> None:
     views = {name: path for name, path in entries().items() if path.stem == "view"}
     outside = [f"--external:{each}" for each in _SHARED]
     run_esbuild([*outside, f"--outdir={made}", *(f"{name}.part={path}" for name, path in views.items())])
-    modules: dict[str, int] = {}
+    modules: dict[str, dict[str, None]] = defaultdict(dict)  # what the parts read of each, in order
     for name in views:
         part = made / f"{name}.part.js"
         text = part.read_text(encoding="utf-8")
-        read: dict[int, list[str]] = defaultdict(list)
+        read: dict[str, list[str]] = defaultdict(list)
         for found in _SHARED_IMPORT.finditer(text):
             names = found["names"] if found["default"] is None else f"default as {found['default']}"
-            read[modules.setdefault(found["module"], len(modules))].append(names.replace(" as ", ":"))
+            read[found["module"]] += names.replace(" as ", ":").split(",")
+        for module, names in read.items():
+            modules[module] |= dict.fromkeys(each.partition(":")[0] for each in names)
         # First, as a module's imports are.
-        imports = [f"const{{{','.join(names)}}}=vtShared[{number}];" for number, names in read.items()]
+        order = list(modules)
+        imports = [
+            f"const{{{','.join(names)}}}=vtShared[{order.index(module)}];" for module, names in read.items()
+        ]
         part.write_text("".join(imports) + _SHARED_IMPORT.sub("", text), encoding="utf-8")
     folder = (PACKAGE / "widgets" / "base").as_posix()
-    paths = [each.replace("../base", folder).replace("../..", PACKAGE.as_posix()) for each in modules]
-    lines = [f'import * as m{number} from "{path}";' for number, path in enumerate(paths)]
-    lines.append(f"export const all = [{', '.join(f'm{number}' for number in range(len(paths)))}];")
+    lines, shared_names = [], []
+    for number, (module, names) in enumerate(modules.items()):
+        path = module.replace("../base", folder).replace("../..", PACKAGE.as_posix())
+        own = {name: f"m{number}_{name}" for name in names}
+        lines.append(
+            f'import {{ {", ".join(f"{name} as {ours}" for name, ours in own.items())} }} from "{path}";'
+        )
+        shared_names.append(f"{{ {', '.join(f'{name}: {ours}' for name, ours in own.items())} }}")
+    lines.append(f"export const all = [{', '.join(shared_names)}];")
     shared = run_esbuild(["--format=iife", "--global-name=vtShared"], "\n".join(lines))
     (made / "shared.part.js").write_text(f"{shared.rstrip()}vtShared=vtShared.all;\n", encoding="utf-8")
 
