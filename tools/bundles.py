@@ -1,5 +1,8 @@
 """Builds the views by esbuild: each script joined with all that it imports, each style sheet made small.
 
+A page with several views carries what they share once, so each view is built in a second way too: as
+`<view>.part.js`, which reads the modules of `base` and preact from those of `shared.part.js`, by number.
+
 `python -m tools.bundles` builds what has changed; the build hook of the package does so when it is installed,
 and `make dev` on each edit. What is built lies in viz_transformer/static, which git ignores and wheels carry.
 esbuild and preact come from npm, once, at the versions of package-lock.json, and the same sources give the
@@ -11,10 +14,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -32,6 +37,12 @@ _FLAGS = [
     "--supported:nesting=false",  # Firefox 117 and Safari 17.2 were the first with it
     *("--jsx=automatic", "--jsx-import-source=preact", "--log-level=warning"),
 ]
+#: What the parts of a page share, as the views import it, and a statement that imports from there.
+_SHARED = ("../base/*", "../../shared.json", "preact", "preact/*")
+_SHARED_IMPORT = re.compile(
+    r'import\s*(?:\{(?P<names>[^}"]*)\}|(?P<default>[\w$]+))\s*from"'
+    r'(?P<module>\.\./base/[^"]+|\.\./\.\./shared\.json|preact(?:/[^"]+)?)"(?:\s*with\{[^}]*\})?;?'
+)
 _UNREACHABLE = (
     "building the views takes esbuild and preact from npm, once, and they could not be fetched: connect to "
     "the network, or install a wheel, which carries the views"
@@ -42,7 +53,7 @@ def entries() -> dict[str, Path]:
     """Return what is built, by its name: a script and a style sheet for each view, and what they share."""
     widgets = PACKAGE / "widgets"
     found = {path.parent.name: path for path in (*widgets.glob("*/view.js"), *widgets.glob("*/view.tsx"))}
-    found |= {path.stem: PACKAGE / "export" / path for path in (Path("page.js"), Path("site.ts"))}
+    found |= {path.stem: PACKAGE / "export" / path for path in (Path("page.ts"), Path("site.ts"))}
     found["engine"] = PACKAGE / "engine" / "engine.ts"
     found["load_script"] = widgets / "base" / "load_script.ts"
     styles = {f"{path.parent.name}.style": path for path in widgets.glob("*/style.css")}
@@ -83,12 +94,39 @@ def build() -> None:
     # Beside the old ones, which stay until all are there.
     with tempfile.TemporaryDirectory(dir=STATIC) as made:
         run_esbuild([f"--outdir={made}", *(f"{name}={path}" for name, path in entries().items())])
-        for shared in ("base.style.css", "stage.style.css"):
-            sheet = Path(made, shared)
-            sheet.write_text(colours() + sheet.read_text(encoding="utf-8"), encoding="utf-8")
+        _build_parts(Path(made))
+        sheet = Path(made, "stage.style.css")
+        sheet.write_text(colours() + sheet.read_text(encoding="utf-8"), encoding="utf-8")
         Path(made, _BUILT.name).write_text(json.dumps(sources, indent=1), encoding="utf-8")
-        for path in sorted(Path(made).iterdir(), key=lambda path: path.name == _BUILT.name):
+        new = sorted(Path(made).iterdir(), key=lambda path: path.name == _BUILT.name)
+        for old in {path.name for path in STATIC.iterdir() if path.is_file()} - {path.name for path in new}:
+            (STATIC / old).unlink()  # of a view that is gone
+        for path in new:
             path.replace(STATIC / path.name)
+
+
+def _build_parts(made: Path) -> None:
+    """Build each view as a part, and what the parts share, as an array of modules."""
+    views = {name: path for name, path in entries().items() if path.stem == "view"}
+    outside = [f"--external:{each}" for each in _SHARED]
+    run_esbuild([*outside, f"--outdir={made}", *(f"{name}.part={path}" for name, path in views.items())])
+    modules: dict[str, int] = {}
+    for name in views:
+        part = made / f"{name}.part.js"
+        text = part.read_text(encoding="utf-8")
+        read: dict[int, list[str]] = defaultdict(list)
+        for found in _SHARED_IMPORT.finditer(text):
+            names = found["names"] if found["default"] is None else f"default as {found['default']}"
+            read[modules.setdefault(found["module"], len(modules))].append(names.replace(" as ", ":"))
+        # First, as a module's imports are.
+        imports = [f"const{{{','.join(names)}}}=vtShared[{number}];" for number, names in read.items()]
+        part.write_text("".join(imports) + _SHARED_IMPORT.sub("", text), encoding="utf-8")
+    folder = (PACKAGE / "widgets" / "base").as_posix()
+    paths = [each.replace("../base", folder).replace("../..", PACKAGE.as_posix()) for each in modules]
+    lines = [f'import * as m{number} from "{path}";' for number, path in enumerate(paths)]
+    lines.append(f"export const all = [{', '.join(f'm{number}' for number in range(len(paths)))}];")
+    shared = run_esbuild(["--format=iife", "--global-name=vtShared"], "\n".join(lines))
+    (made / "shared.part.js").write_text(f"{shared.rstrip()}vtShared=vtShared.all;\n", encoding="utf-8")
 
 
 def colours() -> str:

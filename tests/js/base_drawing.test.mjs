@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pageModel, revive } from "../../viz_transformer/export/page.js";
+import { pageModel, revive } from "../../viz_transformer/export/page.ts";
 import { colourOf, colourRamp, STOPS, textColourOn } from "../../viz_transformer/widgets/base/colour.ts";
 import { paintThumbnail, paintWeights } from "../../viz_transformer/widgets/base/pixels.ts";
 import {
@@ -133,7 +133,7 @@ test("a page's model tells of changes as Jupyter's does, and its bytes are bytes
   model.off("change:layer", listener);
   model.set("layer", 2);
   assert.equal(heard, 1);
-  const state = revive({ a: [1, null, "x"], b: { weights: { base64: "AAEC/w==" } } });
+  const state = /** @type {any} */ (revive({ a: [1, null, "x"], b: { weights: { base64: "AAEC/w==" } } }));
   assert.deepEqual(state.a, [1, null, "x"]);
   assert.ok(state.b.weights instanceof DataView);
   assert.deepEqual([...new Uint8Array(state.b.weights.buffer)], [0, 1, 2, 255]);

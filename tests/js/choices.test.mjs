@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { pageModel } from "../../viz_transformer/export/page.js";
+import { pageModel } from "../../viz_transformer/export/page.ts";
 import { addChoices } from "../../viz_transformer/widgets/base/choices.ts";
 
 test("the echo of an earlier choice does not set a later one back", (context) => {

@@ -6,7 +6,6 @@ import { test } from "node:test";
 
 import * as grid from "../../viz_transformer/widgets/base/head_grid.ts";
 import { marksExplained } from "../../viz_transformer/widgets/base/text.ts";
-import { nextTextSize } from "../../viz_transformer/widgets/base/text_size.ts";
 import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.ts";
 import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.ts";
@@ -476,15 +475,6 @@ test("the table of a large head holds what is pinned or strongest", () => {
   assert.match(caption, /The other 27 are masked or 0\.$/);
   assert.deepEqual([placeOf(1, 0), placeOf(1, 5), placeOf(2, 0)], [[2, 1], null, null]);
   assert.deepEqual(strongestCells(Float32Array.from([0.5, -0.9, 0.5, 0.5]), 2), [1, 0]);
-});
-
-test("text sizes go up and down and stop at the ends", () => {
-  assertTable(nextTextSize, [
-    [1, 1, 1.25],
-    [1, -1, 0.8],
-    [2.5, 1, 2.5],
-    [0.8, -1, 0.8],
-  ]);
 });
 
 test("a search marks the words that hold it, and goes through them", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pngAddress } from "../../viz_transformer/widgets/base/js/png.js";
+import { pngAddress } from "../../viz_transformer/widgets/base/png.ts";
 import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import {
   headlineOf as headlineOfBlock,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pageManager } from "../../viz_transformer/export/page.js";
+import { pageManager } from "../../viz_transformer/export/page.ts";
 import { connectKernel } from "../../viz_transformer/widgets/base/js/kernel.js";
 import * as tour from "../../viz_transformer/widgets/tour/steps.ts";
 import { assertTable } from "./helpers.mjs";

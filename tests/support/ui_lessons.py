@@ -20,14 +20,14 @@ index => {
     for (const area of document.querySelectorAll(`.jp-Cell${of} .jp-OutputArea`)) {
         const box = area.getBoundingClientRect();
         const cell = area.closest('.jp-Cell').dataset.windowedListIndex;
-        for (const view of area.querySelectorAll('.vt')) {
+        for (const view of area.querySelectorAll('.vt-root')) {
             const {width, height, right} = view.getBoundingClientRect();
             const size = `${width} by ${height}`;
             if (width < 50 || height < 30) faults.push(`cell ${cell}: a view of ${size}`);
             if (right > box.right + 1) faults.push(`cell ${cell}: ${right - box.right} cut off`);
         }
         // A step of the attention stepper that is still to come is left blank on purpose.
-        for (const canvas of area.querySelectorAll('.vt :not(.vt-to-come) > canvas')) {
+        for (const canvas of area.querySelectorAll('.vt-root :not(.vt-to-come) > canvas')) {
             if (!canvas.width || !canvas.height) continue;
             // JupyterLab skips the cells far from the window, and nothing is drawn there yet.
             if (!canvas.checkVisibility({contentVisibilityAuto: true})) continue;

@@ -54,7 +54,7 @@ def views_of(page: Page) -> list[tuple[int, Locator]]:
     open_curtains(page)
     for place in page.locator("[data-view]").all():
         place.scroll_into_view_if_needed()
-        view = place.locator("> .vt")
+        view = place.locator("> .vt-root")
         expect(view).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
         found.append((int(place.get_attribute("data-view")), view))
     return found

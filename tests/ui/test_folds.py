@@ -19,7 +19,7 @@ def test_a_page_keeps_what_was_unfolded_and_keys_fold_it_again(page: Page, tmp_p
     root = open_exported(page, export_html(view, tmp_path / "page.html"), ".vt-mask-lab")
     expect(root.locator(".vt-libraries .vt-numbers")).to_be_visible()
     head = root.get_by_role("button", name="The code")
-    code = root.locator("pre").first
+    code = root.locator(".vt-panel pre").first
     expect(head).to_have_attribute("aria-expanded", "false")
     expect(code).to_be_hidden()
     head.press("Enter")

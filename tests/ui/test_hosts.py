@@ -14,7 +14,7 @@ from tests.support.on_screen import type_text
 from tests.support.ui_explorer import Explorer, places
 from tests.support.ui_hosts import host_environment, marimo, voila
 from tests.support.ui_jupyterlab import TIMEOUT_S, LabServer
-from tests.support.ui_studio import OPENED, SENTENCE, Studio
+from tests.support.ui_studio import NAMES, OPENED, SENTENCE, Studio
 
 pytestmark = pytest.mark.weekly
 
@@ -168,6 +168,9 @@ def test_marimo_carries_a_choice_through_the_doors_of_a_studio(
     studio = Studio(page.locator(".vt-studio"))
     studio.shows("heads", **OPENED)
     studio.choose_word("maestra")
+    for room in NAMES:  # each is made when it is opened
+        studio.go(room)
+        expect(studio.open.get_by_role("alert").filter(visible=True)).to_have_count(0)
     for room in ("head", "model", "heads"):
         studio.go(room)
         studio.shows(room, **{**OPENED, "word": "maestra"})

@@ -87,7 +87,7 @@ ALL_DRAWN = """async () => {
     const isDrawn = (view) => view.dataset.vtDrawn > 0;
     for (let n = 0; n < 600 && !Array.from(document.querySelectorAll(".vt-root")).every(isDrawn); n++)
         await new Promise(requestAnimationFrame);
-    return document.querySelectorAll(".vt:not([data-vt-drawn])").length;
+    return document.querySelectorAll(".vt-root:not([data-vt-drawn])").length;
 }"""
 KEEP = "(kept) => { for (const [key, text] of Object.entries(kept)) localStorage.setItem(key, text); }"
 

@@ -26,24 +26,24 @@ class Script:
     text: str
 
 
-def inline_module(module: str) -> Script:
+def inline_module(module: str, name: str | None = None) -> Script:
     """Return a module as an inline script that leaves its view in ``globalThis.vtViews[name]``.
 
     An inline module script has its own scope and may export, but nothing can import it. So its
     default export becomes an assignment; the rest stays unchanged. The name is derived from the
-    text, so a view's script and its hash are the same in every page.
+    text, unless one is given, so a view's script and its hash are the same in every page.
 
     Raises:
         UserError: if the module has no default export, or imports others, which would be fetched.
     """
-    module = _escape_end_tags(module)
+    module = escape_end_tags(module)
     if imported := _IMPORT.search(module):
         line = module[imported.start() :].lstrip().partition("\n")[0]
         raise UserError(
             f"a view whose module imports others cannot be exported, and this one says "
             f"{line!r:.60}; join its parts into one module"
         )
-    name = hashlib.sha256(module.encode()).hexdigest()[:16]
+    name = name or hashlib.sha256(module.encode()).hexdigest()[:16]
     # The semicolon: a line before it may end without one.
     target = f';(globalThis.vtViews ??= {{}})["{name}"] = '
     text, n_found = _DEFAULT.subn(rf"\1{target}", _BUILT_DEFAULT.sub(r"\nexport default \1;", module))
@@ -60,7 +60,7 @@ def inline_style(style: str) -> str:
     return _STYLE_SPACE.sub(lambda found: found[1] or "", _normalise_lines(style)).replace("</", "<\\/")
 
 
-def _escape_end_tags(script: str) -> str:
+def escape_end_tags(script: str) -> str:
     """Escape whatever would end a script's element; its strings keep their values."""
     script = re.sub("</(?=script)", r"<\\/", _normalise_lines(script), flags=re.IGNORECASE)
     return script.replace("<!--", "<\\!--")

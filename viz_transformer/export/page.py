@@ -13,6 +13,7 @@ from viz_transformer._text import shown
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.page_parts import PageParts
+from viz_transformer.export.view_scripts import view_scripts
 from viz_transformer.widgets.base.bundle import built
 
 _DOCUMENT = """<!doctype html>
@@ -81,7 +82,7 @@ def page_pieces(title: str, places: Sequence[str], parts: PageParts) -> list[str
 
 def script_texts(parts: PageParts) -> list[str]:
     """Return the scripts of a page in the order in which they run: the views' first, then its own."""
-    return [*(script.text for script in parts.scripts.values()), page_script("page.js")]
+    return [*view_scripts(parts.scripts), page_script("page.js")]
 
 
 def page_script(name: str) -> str:

@@ -15,7 +15,7 @@ from viz_transformer._files import text_beside
 from viz_transformer.errors import UserError
 from viz_transformer.export.inline_module import Script, inline_module, inline_style
 from viz_transformer.export.stills import still_of
-from viz_transformer.widgets.base.bundle import shared_styles
+from viz_transformer.widgets.base.bundle import shared_style
 from viz_transformer.widgets.base.shared_script import unpacked
 from viz_transformer.widgets.base.static_fallback import shown_text
 from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
@@ -124,7 +124,7 @@ class PageParts:
 
     def _add_style(self, css: str) -> None:
         """Add a view's style; the part that all views share stands in the page once, before the others."""
-        shared = next(filter(css.startswith, shared_styles()), "")
+        shared = shared_style() if css.startswith(shared_style()) else ""
         pieces = (shared, css.removeprefix(shared))
         for style in map(inline_style, pieces):
             if style and style not in self.styles:

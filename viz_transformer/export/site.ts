@@ -10,7 +10,7 @@ import {
   putMalformedAside,
   sayUnlessLasting,
   whenReadable,
-} from "./store.js";
+} from "./store.ts";
 
 const THEMES = ["system", "light", "dark"] as const;
 const TEXT_SIZES = [1, 1.25, 1.5] as const;
@@ -72,7 +72,7 @@ function excerpt(text: string, typed: string, width = 160): [string, boolean][] 
 }
 
 /** A button that goes through some choices; the browser keeps the one that is chosen. */
-function choiceButton<Choice>(
+function choiceButton<Choice extends string | number | null>(
   button: HTMLElement | null,
   name: "theme" | "size",
   choices: readonly Choice[],
@@ -81,13 +81,13 @@ function choiceButton<Choice>(
   let at = 0;
   const showNow = () => show(choices[at] as Choice);
   whenReadable(() => {
-    at = Math.max(0, choices.indexOf(keptChoice(name)));
+    at = Math.max(0, choices.indexOf(keptChoice(name) as Choice));
     showNow();
   });
   button?.addEventListener("click", () => {
     at = (at + 1) % choices.length;
     showNow();
-    keepChoice(name, choices[at]);
+    keepChoice(name, choices[at] as Choice);
   });
 }
 

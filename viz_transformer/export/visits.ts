@@ -12,7 +12,7 @@ const KEY = "viz-transformer";
 /** What a reader does; only then is a change theirs. */
 const ACTS = ["pointerdown", "keydown", "drop"] as const;
 
-type Traits = Record<string, unknown>;
+export type Traits = Record<string, unknown>;
 /** Traits that were changed, by the number of their view; the others are as the page opened. */
 export type Snapshot = Record<string, Traits>;
 

@@ -184,9 +184,8 @@ function DecoderStrips({ scene }: { scene: Scene }) {
     boxes,
     boxes.find(({ stack, layer }) => stack === "decoder" && layer === 0),
   );
-  return first && key ? (
-    <Strips scene={scene} column={{ ...first, stack: "decoder", key, title: "" }} />
-  ) : null;
+  if (!first || !key) return null;
+  return <Strips scene={scene} column={{ ...first, stack: "decoder", key, title: "" }} />;
 }
 
 /** What works on each word alone: a sum, a norm, the feed-forward network. */
@@ -277,9 +276,7 @@ function Framed({ scene, column }: { scene: Scene; column: Column }) {
       <Title scene={scene} column={column} />
       {attentions.map((each, at) => {
         const [a, b] = regions[at] ?? [0, 1];
-        return (
-          <Attends key={each.key} scene={scene} box={each} column={column} from={place(a)} to={place(b)} />
-        );
+        return <Attends key={each.key} {...{ scene, column }} box={each} from={place(a)} to={place(b)} />;
       })}
       {depth === "model" && own.some(({ part }) => part === "feed_forward") && (
         <Node
@@ -312,15 +309,7 @@ function Attends({ scene, box, column, from, to }: AttendsProps) {
   const n = rows.get(box.key) ?? 0;
   const words = Array.from({ length: n }, (_, row) => weightsOf(reply, box, row, sizes.n_heads));
   if (depth === "model")
-    return (
-      <Arcs
-        scene={scene}
-        box={box}
-        from={from}
-        to={to}
-        words={words.map((each) => drawnWeights(each, head))}
-      />
-    );
+    return <Arcs {...{ scene, box, from, to }} words={words.map((each) => drawnWeights(each, head))} />;
   const shown = depth === "block" ? [column.head ?? 0] : Array.from({ length: sizes.n_heads }, (_, at) => at);
   const wide = (to - from) / shown.length;
   const cells = depth === "block" ? 0.52 * wide : 0;
@@ -330,16 +319,12 @@ function Attends({ scene, box, column, from, to }: AttendsProps) {
         <g key={each}>
           {cells > 0 && (
             <Cells
-              scene={scene}
-              box={box}
+              {...{ scene, box, left: from, wide: cells }}
               weights={words[scene.chosen[box.stack]]?.[each] ?? []}
-              left={from}
-              wide={cells}
             />
           )}
           <Arcs
-            scene={scene}
-            box={box}
+            {...{ scene, box }}
             from={from + at * wide + cells + 0.06 * wide}
             to={from + (at + 1) * wide - 0.06 * wide}
             words={words.map((heads) => heads[each] ?? [])}
@@ -351,20 +336,9 @@ function Attends({ scene, box, column, from, to }: AttendsProps) {
 }
 
 /** The weights of the chosen word, in numbers where a cell has room for them. */
-function Cells({
-  scene,
-  box,
-  weights,
-  left,
-  wide,
-}: {
-  scene: Scene;
-  box: Box;
-  weights: number[];
-  left: number;
-  wide: number;
-}) {
-  const { lanes, theme } = scene;
+function Cells(props: { scene: Scene; box: Box; weights: number[]; left: number; wide: number }) {
+  const { box, weights, left, wide } = props;
+  const { lanes, theme } = props.scene;
   const keys = box.part === "cross_attention" ? "encoder" : box.stack;
   const height = 0.72 * lanes.lane;
   const size = 0.85 * lanes.unit;
@@ -376,11 +350,7 @@ function Cells({
         return (
           <g class="vt-weight-cell" key={`${key}`}>
             <rect
-              x={left}
-              y={y - height / 2}
-              width={wide}
-              height={height}
-              rx={4}
+              {...{ x: left, y: y - height / 2, width: wide, height, rx: 4 }}
               fill={css(weightRgb(weight, theme))}
             />
             {fits && weight >= 0.005 && (

@@ -61,7 +61,7 @@ class Architecture(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
     shares = Shares(
         {"sentence": "sentence", "place": "box", "head": "head", "query": "row"}, news={"step": _END}
     )

@@ -301,13 +301,7 @@ function Flow({ now, told }: { now: Now; told: string }) {
         {told}
       </p>
       {lanes && (
-        <Picture
-          scene={{
-            ...{ ...now, lanes, motion, theme, head },
-            boxes: traits.boxes,
-            sizes: traits.sizes,
-          }}
-        />
+        <Picture scene={{ ...now, lanes, motion, theme, head, boxes: traits.boxes, sizes: traits.sizes }} />
       )}
     </div>
   );

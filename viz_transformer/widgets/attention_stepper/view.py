@@ -63,7 +63,7 @@ class AttentionStepper(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
     shares = Shares({"sentence": "text", **HEAD, **PAIR})
 
     data = traitlets.Dict(help="one layer as the page reads it; see `layer_payload`").tag(

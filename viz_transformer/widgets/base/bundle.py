@@ -25,20 +25,19 @@ def bundle(module: str | Path) -> str | VirtualFileContents:
     return followed(lambda: built(f"{Path(module).parent.name}.js"))
 
 
-def styles(module: str | Path, shared: str = "base") -> str | VirtualFileContents:
-    """Return a style that views share, followed by that of the view whose Python module this is.
+def styles(module: str | Path) -> str | VirtualFileContents:
+    """Return the style of the stage, followed by that of the view whose Python module this is.
 
     Args:
         module: the ``__file__`` of the Python module.
-        shared: ``"stage"`` of a view on the stage.
     """
     name = Path(module).parent.name
-    return followed(lambda: built(f"{shared}.style.css") + built(f"{name}.style.css"))
+    return followed(lambda: shared_style() + built(f"{name}.style.css"))
 
 
-def shared_styles() -> list[str]:
-    """Return the styles of which one begins the style of each view."""
-    return [built("base.style.css"), built("stage.style.css")]
+def shared_style() -> str:
+    """Return the style that begins the style of each view."""
+    return built("stage.style.css")
 
 
 def built(name: str) -> str:

@@ -97,7 +97,7 @@ function Axes({ plot, x, y, size }: AxesProps) {
 /** What a mark of a chart means: a sample of it beside its name. */
 export function Key({ kind, children }: { kind: string; children: ComponentChildren }) {
   return (
-    <span class="vt-beside">
+    <span class="vt-chart-key vt-beside">
       <svg width={24} height={12} aria-hidden="true">
         <path class={kind} d="M0 6H24" stroke-width={kind.includes("vt-line-mark") ? undefined : 12} />
       </svg>

@@ -4,12 +4,12 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { nextTextSize } from "./text_size.ts";
 import type { Piece } from "./pieces.ts";
 import { isPresented, togglePresented } from "./present.ts";
 
 // Pixels of a view that has its inspector as a sheet from below.
 const [NARROW, NARROW_WITH_TIMELINE] = [900, 1100];
+const SIZES = [0.8, 1, 1.25, 1.5, 1.75, 2, 2.5]; // of text
 const SMALLEST = 0.7; // of a headline's size
 
 interface StageProps {
@@ -138,8 +138,7 @@ export function Menu(props: MenuProps) {
   const { about, named = "What am I looking at?", options, textSize = 1, setTextSize, present } = props;
   const help = useRef<HTMLDivElement>(null);
   const more = useRef<HTMLDivElement>(null);
-  const larger = nextTextSize(textSize, 1);
-  const next = larger > textSize ? larger : 1; // from the largest back to the usual
+  const next = SIZES.find((size) => size > textSize + 0.01) ?? 1; // from the largest back to the usual
   return (
     <div class="vt-menu vt-beside">
       <button type="button" aria-label={named} title={named} onClick={() => help.current?.togglePopover()}>

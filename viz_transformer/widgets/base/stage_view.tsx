@@ -82,7 +82,6 @@ export function stageView<Traits extends object>({ name, label, traits, whole, d
       name,
       label: typeof label === "function" ? label(now()) : label,
       traits: [...traits],
-      staged: true,
       whole,
       draw({ theme, width }) {
         const presented = isPresented(view.root);

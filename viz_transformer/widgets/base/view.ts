@@ -7,7 +7,7 @@ import { zoomOf } from "./canvas.ts";
 import { forwardCellKeys } from "./cell_keys.ts";
 import { addChoices } from "./choices.ts";
 import { backgroundBehind, isDark, readTheme, type Theme, watchTheme } from "./colour.ts";
-import { button, element, uniqueId } from "./controls.ts";
+import { element } from "./controls.ts";
 import { addFrames } from "./frames.ts";
 import { fitPaper } from "./paper.ts";
 import type { Model } from "./js/kernel.js";
@@ -38,8 +38,6 @@ interface Parts {
   label: string;
   traits: string[];
   draw: (frame: { theme: Theme; width: number; size: number }) => void;
-  /** Whether it stands on the stage, which has its own style and help. */
-  staged?: boolean;
   /** What a change by a word in the prose means besides. */
   whole?: (change: Record<string, unknown>) => Record<string, unknown>;
 }
@@ -51,9 +49,8 @@ interface Parts {
  * `draw({ theme, width, size })` draws everything; `size` is the trait `text_size`, which the root's
  * font already follows. `root.dataset.vtDrawn` counts the frames drawn.
  */
-export function createView({ model, el, name, label, traits, draw, staged = false, whole }: Parts): View {
-  const kind = staged ? "vt-staged" : "vt";
-  const root = element(el, "div", `vt-root ${kind} vt-${name}`, { role: "group", "aria-label": label });
+export function createView({ model, el, name, label, traits, draw, whole }: Parts): View {
+  const root = element(el, "div", `vt-root vt-staged vt-${name}`, { role: "group", "aria-label": label });
   const stops = [forwardCellKeys(root), showWaits(root, model)];
   const choices = addChoices(model);
   let theme: Theme | null = null;
@@ -70,7 +67,7 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
       prose.mark();
       stops.push(showNewCell(root));
       const outer = outermost(root);
-      if (outer && staged) around.observe(outer);
+      if (outer) around.observe(outer);
     }
     root.dataset.vtDrawn = String(++drawn);
   }
@@ -123,7 +120,6 @@ export function createView({ model, el, name, label, traits, draw, staged = fals
   });
   observer.observe(root);
   const around = new ResizeObserver(redraw); // another view, which may leave less room than it did
-  if (model.get("about") && !staged) addAbout(root, model);
 
   function close() {
     choices.close();
@@ -190,20 +186,4 @@ function pageTheme(root: HTMLDivElement) {
   root.style.setProperty("--vt-behind", backgroundBehind(root)); // where the page names no colours
   root.dataset.theme = isDark(root) ? "dark" : "light"; // the style sheet's accents follow it
   return readTheme(root);
-}
-
-/** A button that shows and hides a description of the view. */
-function addAbout(root: HTMLDivElement, model: Model) {
-  const place = element(root, "div", "vt-about");
-  const id = uniqueId();
-  const toggleAbout = button(place, "What am I looking at?", () => {
-    const open = text.hidden;
-    text.textContent = model.get("about") ?? "";
-    text.hidden = !open;
-    toggleAbout.setAttribute("aria-expanded", String(open));
-  });
-  toggleAbout.setAttribute("aria-expanded", "false");
-  toggleAbout.setAttribute("aria-controls", id);
-  const text = element(place, "p", "", { id });
-  text.hidden = true;
 }

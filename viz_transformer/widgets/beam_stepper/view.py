@@ -95,7 +95,7 @@ class BeamStepper(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
     shares = Shares({"sentence": "sentence"})
 
     sentence = traitlets.Unicode(help="what is translated or continued").tag(sync=True)

@@ -44,7 +44,7 @@ class BlockLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
     shares = Shares({"sentence": "sentence"})
 
     n_layers = traitlets.Int(1, help="number of the encoder's layers").tag(sync=True, content=True)

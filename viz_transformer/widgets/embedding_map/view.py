@@ -50,7 +50,7 @@ class EmbeddingMap(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     data = traitlets.Dict(help="tokens, vectors, points and groups").tag(sync=True, content=True)
     token = traitlets.Unicode(help="the chosen token").tag(sync=True)

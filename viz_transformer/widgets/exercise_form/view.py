@@ -28,7 +28,7 @@ class ExerciseForm(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     asked = traitlets.Dict(help="the exercise").tag(sync=True, content=True)
     answer = traitlets.Any(None, allow_none=True, help="what was typed or clicked").tag(sync=True)

@@ -133,7 +133,7 @@ class AttentionExplorer(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
     _only_reads = True
     shares = Shares({**HEAD, **PAIR})
     _before_about = ""

@@ -45,7 +45,7 @@ class FigureLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     controls: traitlets.List[dict[str, Any]] = traitlets.List(
         help="name, text and values of each control"

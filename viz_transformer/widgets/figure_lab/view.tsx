@@ -1,8 +1,9 @@
 // The figure lab: controls, and a figure that Python draws for their values, as large as the stage.
 
 import { useMemo } from "preact/hooks";
+import { Choice } from "../base/choice.tsx";
 import { NEEDS_KERNEL } from "../base/js/kernel.js";
-import { pngAddress } from "../base/js/png.js";
+import { pngAddress } from "../base/png.ts";
 import { Range } from "../base/range.tsx";
 import { newestReply } from "../base/replies.ts";
 import { Stage } from "../base/stage.tsx";
@@ -46,7 +47,7 @@ function Lab(frame: Frame<Traits>) {
   return (
     <Stage
       header={(controls as unknown as Control[]).map((control, at) => (
-        <Choice
+        <Setter
           key={control.label}
           control={control}
           place={places[at]!}
@@ -64,40 +65,32 @@ function Lab(frame: Frame<Traits>) {
   );
 }
 
-interface ChoiceProps {
+interface SetterProps {
   control: Control;
   place: number;
   onChoose: (place: number) => void;
 }
 
-/** A slider over the places of a list, or the list itself where its values are words. */
-function Choice({ control: { label, kind, texts }, place, onChoose }: ChoiceProps) {
-  if (kind === "slider")
+/** A slider over the places of a list, or a menu where its values are words. */
+function Setter({ control: { label, kind, texts }, place, onChoose }: SetterProps) {
+  if (kind === "choice")
     return (
-      <Range
+      <Choice
         label={label}
-        min={0}
-        max={texts.length - 1}
-        value={place}
-        told={texts[place]!}
-        onInput={onChoose}
+        options={texts.map((text, at) => [String(at), text])}
+        value={String(place)}
+        onChoose={(value) => onChoose(Number(value))}
       />
     );
   return (
-    <label class="vt-labelled">
-      {label}
-      <select
-        value={place}
-        data-lm-suppress-shortcuts="true"
-        onChange={(event) => onChoose(Number(event.currentTarget.value))}
-      >
-        {texts.map((text, at) => (
-          <option key={text} value={at}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Range
+      label={label}
+      min={0}
+      max={texts.length - 1}
+      value={place}
+      told={texts[place]!}
+      onInput={onChoose}
+    />
   );
 }
 

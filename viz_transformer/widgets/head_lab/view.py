@@ -62,7 +62,7 @@ class HeadLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
     shares = Shares({"sentence": "sentence", **HEAD, "query": "query", "off": "factors"})
 
     sentence = traitlets.Unicode(help="the text that the model is given").tag(sync=True)

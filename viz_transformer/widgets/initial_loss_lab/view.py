@@ -65,7 +65,7 @@ class InitialLossLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     data = traitlets.Dict(help="the measured starts, as the page reads them").tag(sync=True, content=True)
     std = traitlets.Float(help="standard deviation of the embeddings").tag(sync=True)

@@ -128,12 +128,13 @@ function Grid(props: PictureProps) {
       onFocusCapture={(event) => onPoint(cellOf(event.target as SVGElement))}
       onBlurCapture={() => onPoint(null)}
       onKeyDown={(event) => {
-        if (event.ctrlKey || event.metaKey || event.altKey) return;
-        const to = moveInTable(at, composed.queries, composed.keys, event.key);
+        const here = cellOf(event.target as SVGElement); // two keys may come in one frame
+        if (!here || event.ctrlKey || event.metaKey || event.altKey) return;
+        const to = moveInTable(here, composed.queries, composed.keys, event.key);
         if (to) focus(to);
         else if (event.key === " " || event.key === "Enter") {
-          onChoose(at);
-          if (event.key === " ") paint([at], !may[at.row]?.[at.col]);
+          onChoose(here);
+          if (event.key === " ") paint([here], !may[here.row]?.[here.col]);
         } else return;
         event.preventDefault();
         event.stopPropagation();

@@ -85,7 +85,7 @@ class MaskLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
     shares = Shares({"kind": "kind", **PAIR}, where={"sentence": 0, "side": "right"})
 
     words = traitlets.Dict(help="tokens of the batch: source, target (read) and written").tag(

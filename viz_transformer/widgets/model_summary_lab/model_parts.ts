@@ -114,84 +114,61 @@ function wordAxes(side: "n_source" | "n_target", sizes: Sizes): [Axis, Axis] {
   return [axis(1), axis(sizes[side], side)];
 }
 
+/** What is told of a part, and whether each layer has one: then it stands in its stack as often. */
+const part = (told: Omit<Part, "times" | "inLayer">, layers?: number): Part => ({
+  ...told,
+  times: layers ?? 1,
+  inLayer: layers !== undefined,
+});
+
+/** The axes of a stack's sentence: [1, word]. */
+const sentenceOf = (stack: Part["stack"], sizes: Sizes) =>
+  wordAxes(stack === "encoder" ? "n_source" : "n_target", sizes);
+
 function embedding(stack: Part["stack"], sizes: Sizes, bill: Part["bill"], from: SizeName[]): Part {
-  const words = wordAxes(stack === "encoder" ? "n_source" : "n_target", sizes);
+  const words = sentenceOf(stack, sizes);
   const shapes = { ids: words, vectors: [...words, axis(sizes.d_model, "d_model")] };
-  const sort = SORTS[3];
-  return { stack, name: "embedding + positions", sort, shapes, bill, from, times: 1, inLayer: false };
+  return part({ stack, name: "embedding + positions", sort: SORTS[3], shapes, bill, from });
 }
 
 function attention(stack: Part["stack"], name: string, sizes: Sizes): Part {
   const { d_model, n_heads, n_layers } = sizes;
-  const asks = stack === "encoder" ? "n_source" : "n_target";
   const answers = name === "masked self-attention" ? "n_target" : "n_source";
   const heads = axis(n_heads, "n_heads");
   const width = axis(d_model / n_heads, "d_model", "n_heads");
-  const [one, query] = wordAxes(asks, sizes);
+  const [one, query] = sentenceOf(stack, sizes);
   const [, key] = wordAxes(answers, sizes);
-  return {
-    stack,
-    name,
-    sort: "attention",
-    shapes: {
-      query: [one, heads, query, width],
-      key: [one, heads, key, width],
-      value: [one, heads, key, width],
-      weights: [one, heads, query, key],
-      output: [one, query, axis(d_model, "d_model")],
-    },
-    bill: [entry(`W^Q, W^K, W^V and W^O, each ${count(d_model)} × ${count(d_model)}`, 4 * d_model ** 2)],
-    from: ["d_model"],
-    times: n_layers,
-    inLayer: true,
+  const shapes = {
+    query: [one, heads, query, width],
+    key: [one, heads, key, width],
+    value: [one, heads, key, width],
+    weights: [one, heads, query, key],
+    output: [one, query, axis(d_model, "d_model")],
   };
+  const bill = [entry(`W^Q, W^K, W^V and W^O, each ${count(d_model)} × ${count(d_model)}`, 4 * d_model ** 2)];
+  return part({ stack, name, sort: "attention", shapes, bill, from: ["d_model"] }, n_layers);
 }
 
 function feedForward(stack: Part["stack"], sizes: Sizes): Part {
   const { d_model, d_ff, n_layers } = sizes;
-  const words = wordAxes(stack === "encoder" ? "n_source" : "n_target", sizes);
-  return {
-    stack,
-    name: "feed-forward",
-    sort: "feed-forward",
-    shapes: { hidden: [...words, axis(d_ff, "d_ff")], output: [...words, axis(d_model, "d_model")] },
-    bill: [
-      entry(`W_1: ${count(d_model)} × ${count(d_ff)}, with ${count(d_ff)} biases`, d_model * d_ff + d_ff),
-      entry(
-        `W_2: ${count(d_ff)} × ${count(d_model)}, with ${count(d_model)} biases`,
-        d_ff * d_model + d_model,
-      ),
-    ],
-    from: ["d_model", "d_ff"],
-    times: n_layers,
-    inLayer: true,
-  };
+  const words = sentenceOf(stack, sizes);
+  const shapes = { hidden: [...words, axis(d_ff, "d_ff")], output: [...words, axis(d_model, "d_model")] };
+  const matrix = (name: string, from: number, to: number) =>
+    entry(`${name}: ${count(from)} × ${count(to)}, with ${count(to)} biases`, from * to + to);
+  const bill = [matrix("W_1", d_model, d_ff), matrix("W_2", d_ff, d_model)];
+  const name = "feed-forward";
+  return part({ stack, name, sort: name, shapes, bill, from: ["d_model", "d_ff"] }, n_layers);
 }
 
 function norm(stack: Part["stack"], sizes: Sizes): Part {
   const { d_model, n_layers } = sizes;
-  const words = wordAxes(stack === "encoder" ? "n_source" : "n_target", sizes);
-  return {
-    stack,
-    name: "Add & Norm",
-    sort: "norms",
-    shapes: { output: [...words, axis(d_model, "d_model")] },
-    bill: [entry(`${count(d_model)} gains`, d_model), entry(`${count(d_model)} biases`, d_model)],
-    from: ["d_model"],
-    times: n_layers,
-    inLayer: true,
-  };
+  const shapes = { output: [...sentenceOf(stack, sizes), axis(d_model, "d_model")] };
+  const bill = [entry(`${count(d_model)} gains`, d_model), entry(`${count(d_model)} biases`, d_model)];
+  return part({ stack, name: "Add & Norm", sort: "norms", shapes, bill, from: ["d_model"] }, n_layers);
 }
 
 function logits(sizes: Sizes): Part {
-  return {
-    stack: "decoder",
-    name: "logits",
-    sort: "words and positions",
-    shapes: { output: [...wordAxes("n_target", sizes), axis(sizes.vocab_size, "vocab_size")] },
-    bill: [entry("it uses the encoder's table", 0)],
-    from: [],
-    times: 1,
-    inLayer: false,
-  };
+  const shapes = { output: [...wordAxes("n_target", sizes), axis(sizes.vocab_size, "vocab_size")] };
+  const bill = [entry("it uses the encoder's table", 0)];
+  return part({ stack: "decoder", name: "logits", sort: SORTS[3], shapes, bill, from: [] });
 }

@@ -75,7 +75,7 @@ class ModelSummaryLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     controls: traitlets.List[dict[str, Any]] = traitlets.List(
         help="name, text and stops of each size's control"

@@ -24,15 +24,15 @@ export function lanesOf({ kind, options, guess, truth }: Asked): Lane[] {
     }));
   const mine = kind === "key" ? guess : options.indexOf(guess as string);
   const right = kind === "key" ? largest(weights) : options.indexOf(truth as string);
-  return options.map((option, at) => {
-    const [isMine, isRight] = [at === mine, at === right];
-    const mark = isRight ? (isMine ? "✓ your answer, right" : "✓ the answer") : isMine && "✗ your answer";
-    return {
-      name: kind === "key" ? visible(option) : option,
-      truth: weights[at],
-      mark: truth !== null && mark ? mark : undefined,
-    };
-  });
+  const markOf = (at: number) => {
+    const whose = at === mine ? "your answer" : at === right ? "the answer" : "";
+    return whose && truth !== null ? `${at === right ? "✓" : "✗"} ${whose}` : whose;
+  };
+  return options.map((option, at) => ({
+    name: kind === "key" ? visible(option) : option,
+    truth: weights[at],
+    mark: markOf(at),
+  }));
 }
 
 export function Compared({ asked }: { asked: Asked }) {

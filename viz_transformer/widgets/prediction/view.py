@@ -46,7 +46,7 @@ class Prediction(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     guess = traitlets.Any(None, allow_none=True, help="the answer").tag(sync=True)
     score = traitlets.Float(None, allow_none=True)

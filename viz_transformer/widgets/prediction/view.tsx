@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Problem, Push, Verdict } from "../base/card.tsx";
 import { addChildView } from "../base/child_view.ts";
 import type { Model } from "../base/js/kernel.js";
-import { pngAddress } from "../base/js/png.js";
+import { pngAddress } from "../base/png.ts";
 import { paragraphsOf } from "../base/prose.ts";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Answers } from "./answers.tsx";
@@ -93,7 +93,7 @@ function Revealed({ frame }: { frame: Frame<Traits> }) {
   }, []);
   return (
     <div class="vt-revealed">
-      {png && <img src={pngAddress(png)} width={width} alt={alt} />}
+      {png && <img class="vt-figure" src={pngAddress(png)} width={width} alt={alt} />}
       <div ref={place} />
       {problem && <Problem>{problem}</Problem>}
     </div>

@@ -46,7 +46,7 @@ class ScalingLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     data = traitlets.Dict(help="widths, keys of each query, and scores as float16").tag(
         sync=True, content=True

@@ -50,7 +50,7 @@ class ScheduleLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     data = traitlets.Dict(help="the choices, the level, and the first training's losses").tag(
         sync=True, content=True

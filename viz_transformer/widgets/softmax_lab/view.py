@@ -51,7 +51,7 @@ class SoftmaxLab(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     labels: traitlets.List[str] = traitlets.List().tag(sync=True, content=True)
     scores: traitlets.List[float] = traitlets.List().tag(sync=True)

@@ -62,7 +62,7 @@ class Studio(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     room = traitlets.Unicode(help="the room that is open").tag(sync=True)
     sentence = traitlets.Unicode(help="the sentence of all rooms").tag(sync=True)
@@ -221,8 +221,10 @@ class Studio(View):
         """Take over what a cell chose in the open room; what the page did there it also does here."""
         if self._busy or change["owner"]._from_page:
             return
-        room = self._opened[self.room]
-        if room.owns(change["owner"]):
+        room = self._opened.get(
+            self.room
+        )  # the page may just have gone through a door to one that is not made
+        if room and room.owns(change["owner"]):
             with self._quietly():
                 self._take(room)
 

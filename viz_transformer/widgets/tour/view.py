@@ -53,7 +53,7 @@ class Tour(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
 
     view = traitlets.Instance(View, help="the view that is stepped through").tag(
         sync=True, **widget_serialization

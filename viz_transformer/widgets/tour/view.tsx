@@ -118,7 +118,7 @@ function Tour(frame: Frame<Traits>) {
   useKeysOfARemote(presented, place, onKey);
   return (
     <>
-      <header class="vt-band vt-tour-header">
+      <header class="vt-band vt-beside vt-tour-header">
         <Caption
           text={steps.length ? (steps[step]?.caption ?? "") : EMPTY}
           onInput={
@@ -141,7 +141,7 @@ function Tour(frame: Frame<Traits>) {
       )}
       <div class="vt-tour-view" ref={place} />
       {steps.length > 0 && (
-        <footer class="vt-band vt-timeline vt-tour-steps" onKeyDownCapture={onKey}>
+        <footer class="vt-band vt-beside vt-timeline vt-tour-steps" onKeyDownCapture={onKey}>
           <Timeline label="Step of the tour" steps={chapters(steps)} at={step} onStep={go} ms={READING_MS} />
         </footer>
       )}

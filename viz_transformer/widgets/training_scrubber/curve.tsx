@@ -28,8 +28,8 @@ const [NAMES, GAP] = [4, 8]; // units at the left of the plot; pixels between pi
 /** Pixels of a film's height, and of films and curve together. */
 const filmHeight = (unit: number, films: number, isLow: boolean) =>
   unit * (films < 2 ? (isLow ? 2.25 : 3) : isLow ? 1.75 : 2.5);
-export const driveHeight = (unit: number, films: number, isLow: boolean): number =>
-  (isLow ? 7.5 : 9) * unit + films * (filmHeight(unit, films, isLow) + GAP);
+export const driveHeight = (unit: number, films: number, isLow: boolean, isNarrow: boolean): number =>
+  ((isLow ? 7.5 : 9) + (isNarrow ? 4 : 0)) * unit + films * (filmHeight(unit, films, isLow) + GAP);
 
 /** A run with the head that is shown of it. */
 export interface Filmed {

@@ -1,6 +1,7 @@
 // The inspector: the followed word's weights, its entropy with its numbers, and the line of Python that gives them.
 
 import { Bars } from "../base/bars.tsx";
+import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import type { Theme } from "../base/colour.ts";
 import { formatNumber, marksExplained, shortened, visible } from "../base/text.ts";
@@ -72,7 +73,7 @@ function Details({ side, theme, isNamed, onFollow }: DetailsProps) {
       <p class="vt-equation">{rowEntropy(reached.map(({ weight }) => weight))}</p>
       <p class="vt-entropy">{entropyInWords(entry, run.moments, moment, layer, head)}</p>
       <p class="vt-losses">{lossesInWords(run, moment, sentence)}</p>
-      <p class="vt-code">{code.join("\n")}</p>
+      <Code lines={code} />
     </section>
   );
 }

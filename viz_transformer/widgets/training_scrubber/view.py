@@ -61,7 +61,7 @@ class TrainingScrubber(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
     _only_reads = True
     shares = Shares(HEAD)
 

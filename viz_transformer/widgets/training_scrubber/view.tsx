@@ -31,6 +31,7 @@ import { TRAITS, type Traits } from "./traits.ts";
 import { Written } from "./written.tsx";
 
 const FLAT = 6; // layers that a strip has room for
+const NARROW = 600; // pixels of a view where the curve's title takes more lines
 const LOW = 660; // pixels of the view's height, below which its parts stand closer
 const LETTERS = 60; // of a sentence in the menu
 
@@ -38,7 +39,7 @@ type SentKinds = { runs: Record<string, SentHeads>[] };
 interface Data {
   runs: SentRun[];
   kinds: string[];
-  /** The heads of some sentences; those of the others are asked for. */
+  /** The heads of some sentences; those of the others are requested. */
   sentences: Record<string, SentKinds>;
 }
 
@@ -94,7 +95,7 @@ export function chosenHead(
 export const headChange = (index: number, { layer, head }: HeadPlace): Partial<Traits> =>
   index ? { other_layer: layer, other_head: head } : { layer, head };
 
-function Scrubber({ frame }: { frame: Frame<Traits> }) {
+function Scrubber(frame: Frame<Traits>) {
   const { traits, set } = frame;
   const data = traits.data as unknown as Data;
   const runs = useMemo(() => data.runs.map(readRun), [data]);
@@ -298,7 +299,10 @@ function Drive({
   });
   const films = sides.map((side) => ({ ...side, ...side.chosen }));
   return (
-    <div class="vt-drive" style={{ height: `${driveHeight(frame.unit, films.length, isLow)}px` }}>
+    <div
+      class="vt-drive"
+      style={{ height: `${driveHeight(frame.unit, films.length, isLow, frame.width < NARROW)}px` }}
+    >
       {buttons}
       <Curve {...{ frame, films, isLow }} told={momentInWords(sides[0]!)} onMoment={go} />
     </div>
@@ -309,5 +313,5 @@ export default stageView<Traits>({
   name: "training-scrubber",
   label: "Training scrubber",
   traits: TRAITS,
-  draw: (frame) => <Scrubber frame={frame} />,
+  draw: Scrubber,
 });

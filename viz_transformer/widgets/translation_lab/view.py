@@ -36,7 +36,7 @@ class TranslationView(View):
     """
 
     _esm = bundle(__file__)
-    _css = styles(__file__, "stage")
+    _css = styles(__file__)
     shares = Shares(
         {"sentence": "sentence"} | {name: f"explorer.{name}" for name in (*HEAD, *PAIR, "text_size")}
     )

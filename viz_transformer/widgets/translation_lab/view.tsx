@@ -37,7 +37,6 @@ function render({ model, el, host }: Rendered): () => void {
     name: "translation-lab",
     label: "Translation lab",
     traits: [...TRAITS],
-    staged: true,
     draw,
   });
   const kernel = connectKernel(model);

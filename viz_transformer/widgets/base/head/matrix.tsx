@@ -138,10 +138,11 @@ function Numbers(props: MatrixProps) {
         onChoose(found);
       }}
       onKeyDown={(event) => {
-        if (event.ctrlKey || event.metaKey || event.altKey) return;
-        const to = moveInTable(at, rows, cols, event.key);
+        const here = cellOf(event); // two keys may come in one frame
+        if (!here || event.ctrlKey || event.metaKey || event.altKey) return;
+        const to = moveInTable(here, rows, cols, event.key);
         if (to) focus(to);
-        else if (event.key === "Enter" || event.key === " ") onChoose(at);
+        else if (event.key === "Enter" || event.key === " ") onChoose(here);
         else return;
         event.preventDefault();
         event.stopPropagation();

@@ -210,7 +210,7 @@ function OneHand({ place, lens }: { place: Place; lens: Lens }) {
   const alike = lookAlikes(table, position, pair);
   return (
     <g>
-      <WaveNames place={place} lens={lens} />
+      <WaveNames {...place} />
       {[1, 0, -1].map((share) => (
         <text class="vt-at-end" key={share} x={layout.left - 8} y={y - share * radius}>
           {two(share * reach).replace(".00", "")}
@@ -221,7 +221,7 @@ function OneHand({ place, lens }: { place: Place; lens: Lens }) {
       <path class="vt-zero" d={`M${layout.left} ${y}H${layout.right}`} />
       <path class="vt-second" d={lineOf(1)} />
       <path class="vt-first" d={lineOf(0)} />
-      {!lens.isWhole && <path class="vt-lens" d={lensPath(place, lens)} />}
+      {!lens.isWhole && <LensBand place={place} lens={lens} />}
       {alike
         .filter((row) => row >= from && row < from + count)
         .map((row) => (
@@ -246,16 +246,23 @@ function OneHand({ place, lens }: { place: Place; lens: Lens }) {
   );
 }
 
-/** From the positions in the table to their waves above it. */
-function lensPath({ layout: { left, right, above, table }, x }: Place, { from, count }: Lens): string {
-  const half = (x(1) - x(0)) / 2;
-  const [begin, end] = [x(from) - half, x(from + count - 1) + half];
-  return `M${left} ${above.bottom}L${begin} ${table.top}H${end}L${right} ${above.bottom}Z`;
+/** From the positions in the table to their waves above it, and which they are. */
+function LensBand({ place, lens: { from, count } }: { place: Place; lens: Lens }) {
+  const { left, right, above, table } = place.layout;
+  const half = (place.x(1) - place.x(0)) / 2;
+  const [begin, end] = [place.x(from) - half, place.x(from + count - 1) + half];
+  return (
+    <g class="vt-lens">
+      <path d={`M${left} ${above.bottom}L${begin} ${table.top}H${end}L${right} ${above.bottom}Z`} />
+      <text x={(left + right + begin + end) / 4} y={(above.bottom + table.top) / 2}>
+        {from} to {from + count - 1} of {place.table.rows}
+      </text>
+    </g>
+  );
 }
 
 /** The names of the two waves, each beside a piece of its line. */
-function WaveNames({ place, lens }: { place: Place; lens: Lens }) {
-  const { layout, unit, theme, pair, isWave, table } = place;
+function WaveNames({ layout, unit, theme, pair, isWave }: Place) {
   const names = isWave ? ["sin", "cos"] : [`dimension ${2 * pair}`, `dimension ${2 * pair + 1}`];
   const wide = 28 + unit + (theme.measure?.(names[1], 0.85 * unit, false) ?? 0);
   const left = Math.max(0, Math.min(layout.left, layout.width - 2 * wide));
@@ -269,11 +276,6 @@ function WaveNames({ place, lens }: { place: Place; lens: Lens }) {
           </text>
         </g>
       ))}
-      {!lens.isWhole && (
-        <text class="vt-at-end" x={layout.right} y={0.6 * unit}>
-          {lens.from} to {lens.from + lens.count - 1} of {table.rows}
-        </text>
-      )}
     </g>
   );
 }

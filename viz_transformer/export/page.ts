@@ -5,18 +5,47 @@
 
 import { keepFiguresInSight } from "./figures.ts";
 import { tellHeight } from "./frame.ts";
-import { keepAnswer, keptAnswer, putMalformedAside, say, sayUnlessLasting, whenReadable } from "./store.js";
-import { Visits } from "./visits.ts";
+import { keepAnswer, keptAnswer, putMalformedAside, say, sayUnlessLasting, whenReadable } from "./store.ts";
+import { Visits, type Traits } from "./visits.ts";
+
+type Model = ReturnType<typeof pageModel>;
+type State = Record<string, unknown>;
+
+/** A trait that the browser keeps, under a name. */
+interface Keeps {
+  name?: string;
+  trait?: string;
+}
+
+/** A view of the page: the name of its script, and its traits. */
+interface View {
+  script: string;
+  state: State;
+}
+
+/** What the script of a widget exports. */
+interface Widget {
+  initialize?: (place: { model: Model }) => unknown;
+  render: (place: { model: Model; el: Element }) => (() => void) | undefined;
+  /** Whether a kept answer is one to this question. */
+  fits?: (model: Model, answer: unknown) => boolean;
+}
+
+interface Manager {
+  get_model: (id: string) => Promise<Model>;
+  create_view: (model: Model) => Promise<{ el: HTMLElement; remove: (() => void) | undefined }>;
+}
+
+declare global {
+  /** The views' scripts by their names; a function returns what its script exports. */
+  var vtViews: Record<string, Widget | (() => Promise<Widget>)> | undefined;
+}
 
 /** Traits that Back leaves alone: the text size suits the reader, and replies are no choice. */
 const NOT_VISITED = ["text_size", "answers"];
 
-/**
- * Fulfilled when all of the page is there, and all its scripts have run.
- *
- * @type {Promise<void>}
- */
-const loaded = new Promise((resolve) => {
+/** Fulfilled when all of the page is there, and all its scripts have run. */
+const loaded: Promise<void> = new Promise((resolve) => {
   if (isLoading()) addEventListener("load", () => resolve());
   else resolve();
 });
@@ -30,20 +59,25 @@ function isLoading() {
  * The anywidget model of one view, with its state in the page alone. A view whose state says
  * `keeps: { name, trait }` has that trait kept by the browser.
  *
- * @param {Record<string, any>} state the view's traits
- * @param {any} [manager] the page's widget manager
- * @param {(name: string) => void} [before] called before a trait gets another value
+ * @param state the view's traits
+ * @param manager the page's widget manager
+ * @param before called before a trait gets another value
  */
-export function pageModel(state, manager = null, before = () => {}) {
-  const listeners = new Map();
-  const { name: keptAs, trait: keptTrait } = state.keeps ?? {};
-  const tell = (name) => {
+export function pageModel(
+  state: State,
+  manager: Manager | null = null,
+  before: (name: string) => void = () => {},
+) {
+  const listeners = new Map<string, Set<() => void>>();
+  const { name: keptAs, trait: keptTrait } = (state.keeps ?? {}) as Keeps;
+  const tell = (name: string) => {
     for (const listener of listeners.get(`change:${name}`) ?? []) listener();
   };
   const model = {
     widget_manager: manager,
-    get: (name) => state[name],
-    set(name, value) {
+    // biome-ignore lint/suspicious/noExplicitAny: a trait of any kind, as its reader knows
+    get: (name: string): any => state[name],
+    set(name: string, value: unknown) {
       if (state[name] === value) return;
       if (!keptAs && !NOT_VISITED.includes(name)) before(name);
       state[name] = value;
@@ -51,16 +85,15 @@ export function pageModel(state, manager = null, before = () => {}) {
       tell(name);
     },
     /** Set traits; the function that is returned tells of them. */
-    setAll(traits) {
+    setAll(traits: Traits) {
       Object.assign(state, traits);
       return () => Object.keys(traits).forEach(tell);
     },
     save_changes() {},
-    on(event, listener) {
-      if (!listeners.has(event)) listeners.set(event, new Set());
-      listeners.get(event).add(listener);
+    on(event: string, listener: () => void) {
+      listeners.set(event, (listeners.get(event) ?? new Set()).add(listener));
     },
-    off(event, listener) {
+    off(event: string, listener: () => void) {
       listeners.get(event)?.delete(listener);
     },
   };
@@ -70,11 +103,10 @@ export function pageModel(state, manager = null, before = () => {}) {
 /**
  * Give a view the answer that the browser keeps, if the view's script says that it fits.
  *
- * @param {any} model
- * @param {any} widget what its script exports, perhaps with `fits(model, answer)`
- * @param {Element | null} place where what is put aside is said
+ * @param widget what its script exports, perhaps with `fits(model, answer)`
+ * @param place where what is put aside is said
  */
-function restoreAnswer(model, widget, place) {
+function restoreAnswer(model: Model, widget: Widget | undefined, place: Element | null) {
   const { name, trait } = model.get("keeps");
   const { answer, aside } = keptAnswer(name, (each) => widget?.fits?.(model, each) ?? true);
   if (answer !== undefined) model.set(trait, answer);
@@ -85,28 +117,29 @@ function restoreAnswer(model, widget, place) {
 
 /**
  * The widget manager of a page, whose model ids are the views' numbers.
- * @param {{ script: string, state: Record<string, any> }[]} views
- * @param {Visits | null} [visits] what Back and Forward return to
+ *
+ * @param visits what Back and Forward return to
  */
-export function pageManager(views, visits = null) {
-  const models = new Map();
-  const scripts = new Map();
-  const manager = {
-    async get_model(id) {
+export function pageManager(views: View[], visits: Visits | null = null) {
+  const models = new Map<string, Model>();
+  const scripts = new Map<Model, string>();
+  const manager: Manager = {
+    async get_model(id: string) {
       const view = views[Number(id)];
       if (!view) throw new Error("it is not on this page");
-      if (!models.has(id)) {
-        const model = pageModel(revive(view.state), manager, (name) => visits?.before(id, name));
-        if (!view.state.keeps?.name) model.setAll(visits?.add(id, model) ?? {});
+      let model = models.get(id);
+      if (!model) {
+        model = pageModel(revive(view.state) as State, manager, (name) => visits?.before(id, name));
+        if (!(view.state.keeps as Keeps | undefined)?.name) model.setAll(visits?.add(id, model) ?? {});
         models.set(id, model);
-        scripts.set(models.get(id), view.script);
-        await makeReady(models.get(id), view.script, id);
+        scripts.set(model, view.script);
+        await makeReady(model, view.script, id);
       }
-      return models.get(id);
+      return model;
     },
-    async create_view(model) {
+    async create_view(model: Model) {
       const el = document.createElement("div");
-      const remove = await renderInto(scripts.get(model), model, el);
+      const remove = await renderInto(scripts.get(model)!, model, el);
       return { el, remove };
     },
   };
@@ -114,7 +147,7 @@ export function pageManager(views, visits = null) {
 }
 
 /** Let a model's script get ready, and what was answered return. */
-async function makeReady(model, script, id) {
+async function makeReady(model: Model, script: string, id: string) {
   const widget = await widgetOf(script);
   await widget?.initialize?.({ model });
   if (!model.get("keeps")?.name) return;
@@ -122,13 +155,13 @@ async function makeReady(model, script, id) {
 }
 
 /** What the script of a widget exports: its `render`, and perhaps an `initialize`; undefined if it did not run. */
-async function widgetOf(script) {
+async function widgetOf(script: string): Promise<Widget | undefined> {
   if (!globalThis.vtViews?.[script]) await loaded;
   const found = globalThis.vtViews?.[script];
   return typeof found === "function" ? await found() : found;
 }
 
-async function renderInto(script, model, el) {
+async function renderInto(script: string, model: Model, el: Element) {
   const widget = await widgetOf(script);
   if (!widget) throw new Error("its script did not run");
   return widget.render({ model, el });
@@ -137,18 +170,18 @@ async function renderInto(script, model, el) {
 /**
  * State as it was before the export: {"base64": "…"} becomes bytes again, and so does {"block": 3}, whose
  * letters stand in an element of their own. Replies become so when they are first read.
- *
- * @param {any} value
- * @returns {any}
  */
-export function revive(value) {
+export function revive(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(revive);
-  if (value === null || typeof value !== "object") return value;
+  if (!isObject(value)) return value;
   if (typeof value.base64 === "string") return bytesFrom(value.base64);
   if (typeof value.block === "number")
-    return bytesFrom(document.getElementById(`vt-block-${value.block}`).textContent);
+    return bytesFrom(document.getElementById(`vt-block-${value.block}`)!.textContent);
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, name === "answers" ? item.map(unread) : revive(item)]),
+    Object.entries(value).map(([name, item]) => [
+      name,
+      name === "answers" ? (item as [unknown, unknown][]).map(unread) : revive(item),
+    ]),
   );
 }
 
@@ -156,17 +189,21 @@ export function revive(value) {
  * A request with its reply, which is made when it is read: a large trace's are hundreds of megabytes. While
  * the page still loads, it is a promise of the reply if its bytes stand further down.
  */
-function unread([request, reply]) {
+function unread([request, reply]: [unknown, unknown]) {
   const get = () => (isLoading() && hasBlock(reply) ? loaded.then(() => revive(reply)) : revive(reply));
   return Object.defineProperty([request], 1, { get, enumerable: true });
 }
 
-function hasBlock(value) {
-  if (value === null || typeof value !== "object") return false;
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === "object";
+}
+
+function hasBlock(value: unknown): boolean {
+  if (!isObject(value)) return false;
   return typeof value.block === "number" || Object.values(value).some(hasBlock);
 }
 
-function bytesFrom(base64) {
+function bytesFrom(base64: string) {
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
@@ -174,7 +211,7 @@ function bytesFrom(base64) {
 }
 
 /** Draw one view into all its places, which share its state as in a notebook. */
-async function openPlaces(manager, number, script, places) {
+async function openPlaces(manager: Manager, number: number, script: string, places: NodeListOf<Element>) {
   try {
     const model = await manager.get_model(String(number));
     for (const el of places) {
@@ -193,7 +230,7 @@ async function openPlaces(manager, number, script, places) {
 /** Keep the lesson's list of exercises true: a form says whenever it has checked an answer. */
 function followExercises() {
   document.addEventListener("vt-exercise", (event) => {
-    const { name, passed } = /** @type {CustomEvent} */ (event).detail;
+    const { name, passed } = (event as CustomEvent).detail;
     const line = document.querySelector(`[data-exercise="${name}"]`);
     if (line) line.textContent = (passed ? "✓" : "○") + line.textContent.slice(1);
   });
@@ -201,10 +238,10 @@ function followExercises() {
 
 const written = globalThis.document?.getElementById("vt-page");
 if (written) {
-  const { views } = JSON.parse(written.textContent);
+  const { views }: { views: View[] } = JSON.parse(written.textContent);
   document.querySelector("body > .vt-instead")?.remove();
   whenReadable(putMalformedAside);
-  if (views.some(({ state }) => state.keeps?.name)) sayUnlessLasting();
+  if (views.some(({ state }) => (state.keeps as Keeps | undefined)?.name)) sayUnlessLasting();
   tellHeight();
   keepFiguresInSight();
   followExercises(); // before the forms show what the browser has kept

@@ -6,8 +6,19 @@ import { isLasting, keepText, readText } from "./storage.ts";
 const SHARED = "viz-transformer"; // what was chosen; also what version 1 kept, without saying of which page
 const VERSION = 2;
 
+/** What stands under a key, as far as it fits. */
+interface Kept {
+  theme?: string | null;
+  size?: number | null;
+  /** Of this page, or of version 1 by page. */
+  read?: true | Record<string, unknown>;
+  answers?: Record<string, unknown>;
+  /** What was put aside. */
+  aside?: Record<string, unknown>;
+}
+
 /** What each value must be; any other is put aside. */
-const FITS = {
+const FITS: Record<string, (value: unknown) => boolean> = {
   theme: (value) => typeof value === "string",
   size: Number.isFinite,
   read: (value) => value === true || isPlain(value),
@@ -15,35 +26,35 @@ const FITS = {
   aside: isPlain,
 };
 
-function isPlain(value) {
+function isPlain(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 /** The values that fit, and those that don't, of what stands under a key. */
-function stored(key) {
+function stored(key: string) {
   const text = readText(key);
-  let found = null;
+  let found: unknown = null;
   try {
-    found = JSON.parse(text);
+    found = JSON.parse(text ?? "null");
   } catch {
     // It is no JSON.
   }
   if (text !== null && !isPlain(found)) found = { text };
-  const fits = ([name, value]) => Object.hasOwn(FITS, name) && FITS[name](value);
-  const [good, odd] = [[], []];
+  const fits = ([name, value]: [string, unknown]) => Object.hasOwn(FITS, name) && FITS[name](value);
+  const [good, odd]: [string, unknown][][] = [[], []];
   for (const each of Object.entries(found ?? {})) (fits(each) ? good : odd).push(each);
-  return { good: Object.fromEntries(good), odd: Object.fromEntries(odd) };
+  return { good: Object.fromEntries(good) as Kept, odd: Object.fromEntries(odd) };
 }
 
 /** Keep some more under a key. */
-function store(key, change) {
+function store(key: string, change: Kept) {
   const { good, odd } = stored(key);
   const aside = { ...good.aside, ...odd, ...change.aside };
   keepText(key, JSON.stringify({ ...good, ...change, aside }));
 }
 
 /** The path of a page beside this one, which has no address of its own in `srcdoc`. */
-function addressOf(page) {
+function addressOf(page: string) {
   let address = page;
   try {
     address = new URL(page, location.href).pathname;
@@ -52,12 +63,12 @@ function addressOf(page) {
   }
   return address.replace(/\.html$/, "");
 }
-const keyOf = (page) => `${SHARED} ${VERSION} ${addressOf(page)}`;
+const keyOf = (page: string) => `${SHARED} ${VERSION} ${addressOf(page)}`;
 
 /** Of what version 1 kept, the answers that are certainly this page's: exercises, and 3.p1 on 03_softmax. */
-function earlierAnswers(page) {
-  const lesson = addressOf(page).split("/").at(-1).split("_")[0].replace(/^0+/, "");
-  const isOurs = (name) => name.startsWith("exercise ") || name.startsWith(`${lesson}.`);
+function earlierAnswers(page: string) {
+  const lesson = addressOf(page).split("/").pop()!.split("_")[0].replace(/^0+/, "");
+  const isOurs = (name: string) => name.startsWith("exercise ") || name.startsWith(`${lesson}.`);
   const answers = Object.entries(stored(SHARED).good.answers ?? {});
   return Object.fromEntries(answers.filter(([name]) => isOurs(name)));
 }
@@ -65,13 +76,13 @@ function earlierAnswers(page) {
 /**
  * What is kept of a page. An answer that was put aside is null.
  *
- * @param {string} page the name of its file, beside this page's
- * @returns {{ read: boolean, answers: Record<string, any> }}
+ * @param page the name of its file, beside this page's
  */
-export function kept(page) {
+export function kept(page: string): { read: boolean; answers: Record<string, unknown> } {
   const { read, answers } = stored(keyOf(page)).good;
-  const before = stored(SHARED).good.read?.[page];
-  return { read: (read ?? before) === true, answers: { ...earlierAnswers(page), ...answers } };
+  const before = stored(SHARED).good.read;
+  const isRead = read ?? (isPlain(before) && before[page]);
+  return { read: isRead === true, answers: { ...earlierAnswers(page), ...answers } };
 }
 
 /** Keep that this page was read. */
@@ -80,7 +91,7 @@ export function keepRead() {
 }
 
 /** Keep an answer that was given on this page. */
-export function keepAnswer(name, value, aside = {}) {
+export function keepAnswer(name: string, value: unknown, aside: Kept["aside"] = {}) {
   const key = keyOf(location.href);
   store(key, { answers: { ...stored(key).good.answers, [name]: value }, aside });
 }
@@ -88,12 +99,11 @@ export function keepAnswer(name, value, aside = {}) {
 /**
  * The answer that is kept of a question of this page, if it fits. One that doesn't is put aside, and so is one
  * of version 1 that may be another page's.
- *
- * @param {string} name
- * @param {(answer: any) => boolean} fits
- * @returns {{ answer?: any, aside?: any }}
  */
-export function keptAnswer(name, fits) {
+export function keptAnswer(
+  name: string,
+  fits: (answer: unknown) => boolean,
+): { answer?: unknown; aside?: unknown } {
   const ours = kept(location.href).answers;
   const answers = { ...stored(SHARED).good.answers, ...ours };
   const answer = Object.hasOwn(answers, name) ? answers[name] : null;
@@ -117,13 +127,8 @@ export function sayUnlessLasting() {
   document.querySelector(".vt-note")?.classList.add("vt-not-lasting");
 }
 
-/**
- * Say something of what is kept, in a line above the view that it is about; at the top if there is none.
- *
- * @param {string} text
- * @param {Element | null} [place]
- */
-export function say(text, place = null) {
+/** Say something of what is kept, in a line above the view that it is about; at the top if there is none. */
+export function say(text: string, place: Element | null = null) {
   const note = document.createElement("p");
   note.className = "vt-note";
   note.setAttribute("role", "status");
@@ -131,18 +136,13 @@ export function say(text, place = null) {
   (place ?? document.querySelector("main"))?.prepend(note);
 }
 
-/**
- * What was chosen for all pages: the theme, or the text's size.
- *
- * @param {"theme" | "size"} name
- * @returns {any}
- */
-export function keptChoice(name) {
+/** What was chosen for all pages: the theme, or the text's size. */
+export function keptChoice<Name extends "theme" | "size">(name: Name): Kept[Name] {
   return stored(SHARED).good[name];
 }
 
 /** Keep what was chosen. */
-export function keepChoice(name, chosen) {
+export function keepChoice(name: "size" | "theme", chosen: string | number | null) {
   store(SHARED, { [name]: chosen });
 }
 
@@ -151,20 +151,16 @@ export function keepChoice(name, chosen) {
  *
  * Chromium shows an empty store to a page from a disk that asks before then, for as long as the page is open;
  * what such a page keeps can replace all that was kept.
- *
- * @param {() => void} then
  */
-export function whenReadable(then) {
+export function whenReadable(then: () => void) {
   requestAnimationFrame(() => setTimeout(then));
 }
 
 /**
  * Show what is kept: once it may be read, whenever another page has kept something, and when one goes back to
  * this page.
- *
- * @param {() => void} show
  */
-export function followKept(show) {
+export function followKept(show: () => void) {
   whenReadable(() => {
     show();
     addEventListener("storage", show);
