@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { canonicalJson, connectKernel, NEEDS_KERNEL } from "../../viz_transformer/widgets/base/js/kernel.js";
+import { canonicalJson, connectKernel, NEEDS_KERNEL } from "../../viz_transformer/widgets/base/kernel.ts";
 import { moveInTable } from "../../viz_transformer/widgets/base/cells.ts";
 import { STOPPED, Waits, waitsOf } from "../../viz_transformer/widgets/base/waits.ts";
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { canAsk, connectKernel, NEEDS_KERNEL } from "../../viz_transformer/widgets/base/js/kernel.js";
+import { canAsk, connectKernel, NEEDS_KERNEL } from "../../viz_transformer/widgets/base/kernel.ts";
 import { engineBehind } from "../../viz_transformer/widgets/base/page_engine.ts";
 
 const ENGINE = { lab: "a_lab", models: { "": "IPY_MODEL_7" }, context: { words: ["a"] } };

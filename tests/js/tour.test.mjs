@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { pageManager } from "../../viz_transformer/export/page.ts";
-import { connectKernel } from "../../viz_transformer/widgets/base/js/kernel.js";
+import { connectKernel } from "../../viz_transformer/widgets/base/kernel.ts";
 import * as tour from "../../viz_transformer/widgets/tour/steps.ts";
 import { assertTable } from "./helpers.mjs";
 

@@ -27,7 +27,7 @@ def module_url(path: str) -> str:
 
 
 def bundled(script: str) -> str:
-    """Return a script joined with what it imports from the package, such as "./widgets/base/js/kernel.js"."""
+    """Return a script joined with what it imports from the package, such as "./widgets/base/kernel.ts"."""
     folder = _PACKAGE.as_posix()
     return run_esbuild(["--loader=js"], script.replace('from "./', f'from "{folder}/'))
 

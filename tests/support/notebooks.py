@@ -24,7 +24,7 @@ class Square(View):
     \"\"\"Asks for the square of a number; a page knows those of 0, 1 and 2.\"\"\"
 
     _esm = bundled('''
-      import { connectKernel } from "./widgets/base/js/kernel.js";
+      import { connectKernel } from "./widgets/base/kernel.ts";
       export default {
         async render({ model, el }) {
           const node = document.createElement("button");

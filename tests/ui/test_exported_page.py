@@ -37,7 +37,7 @@ class Square(View):
 
     _esm = bundled(
         """
-        import { connectKernel } from "./widgets/base/js/kernel.js";
+        import { connectKernel } from "./widgets/base/kernel.ts";
         export default {
           async render({ model, el }) {
             el.className = "square";

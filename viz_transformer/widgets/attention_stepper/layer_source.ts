@@ -1,6 +1,6 @@
 // The layer that the view shows: the one that it was made with, or one that the kernel sent since.
 
-import type { connectKernel, Model } from "../base/js/kernel.js";
+import type { connectKernel, Model } from "../base/kernel.ts";
 import { type Layer, type SentLayer, unpackSteps } from "../base/head/arithmetic.ts";
 
 /** A sentence, and a layer of the model. */

@@ -1,7 +1,7 @@
 // A view inside another one: drawn by the widget manager of a notebook or an exported page, or by marimo.
 
 import { element } from "./controls.ts";
-import type { Model } from "./js/kernel.js";
+import type { Model } from "./kernel.ts";
 
 /** A widget that marimo draws. */
 interface Drawn {

@@ -1,7 +1,7 @@
 // What the viewer chooses: set at once, and sent to Python after the frame that shows it, because the
 // notebook answers with work of its own.
 
-import type { Model } from "./js/kernel.js";
+import type { Model } from "./kernel.ts";
 
 const CHOICE = "vt-choice"; // an event of the document: a choice was made, by the view that `detail` names
 

@@ -1,7 +1,7 @@
 // The script of every view in a notebook: it draws with the script of the view's class, which the notebook
 // holds once. An exported page has only that one.
 
-import type { Model } from "./js/kernel.js";
+import type { Model } from "./kernel.ts";
 
 /** Where a view is drawn. */
 interface Place {

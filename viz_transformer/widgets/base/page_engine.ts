@@ -1,6 +1,6 @@
 // The engine behind a view: its model, computed in this page. Views know it only by this door.
 
-import type { Model } from "./js/kernel.js";
+import type { Model } from "./kernel.ts";
 
 /** What a PageModel leaves for the views: see engine/engine.ts. */
 interface Engine {

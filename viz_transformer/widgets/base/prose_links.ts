@@ -3,7 +3,7 @@
 // Each trait of a link is set in the last view above it that has a trait of this name, or else in the first
 // below. Where no script runs, in a notebook that was not run or on GitHub, the words stay plain links.
 
-import type { Model } from "./js/kernel.js";
+import type { Model } from "./kernel.ts";
 
 const LINKS = 'a[href*="#set:"]';
 

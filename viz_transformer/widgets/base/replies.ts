@@ -1,6 +1,6 @@
 // The replies to what was asked: what was once answered is shown within a frame.
 
-import { canonicalJson, type connectKernel, newestOf } from "./js/kernel.js";
+import { canonicalJson, type connectKernel, newestOf } from "./kernel.ts";
 import { NewestMap } from "./newest_map.ts";
 
 type Kernel = Pick<ReturnType<typeof connectKernel>, "ask" | "latest">;

@@ -5,7 +5,7 @@
 import type { Surroundings } from "./child_view.ts";
 import { type ComponentChild, render as renderTree } from "preact";
 import type { Theme } from "./colour.ts";
-import type { Model } from "./js/kernel.js";
+import type { Model } from "./kernel.ts";
 import { createView, heightInSight } from "./view.ts";
 import { isPresented } from "./present.ts";
 import type { Change } from "./prose_links.ts";

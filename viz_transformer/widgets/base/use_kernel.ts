@@ -1,7 +1,7 @@
 // The link of a view to what answers it, a kernel or an engine in the page: one for as long as it is shown.
 
 import { useEffect, useMemo } from "preact/hooks";
-import { connectKernel, type Model } from "./js/kernel.js";
+import { connectKernel, type Model } from "./kernel.ts";
 
 /** `ask`, `latest` and `settle` of `connectKernel`, closed when the component leaves the page. */
 export function useKernel(model: Model) {

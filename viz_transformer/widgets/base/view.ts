@@ -10,7 +10,7 @@ import { backgroundBehind, isDark, readTheme, type Theme, watchTheme } from "./c
 import { element } from "./controls.ts";
 import { addFrames } from "./frames.ts";
 import { fitPaper } from "./paper.ts";
-import type { Model } from "./js/kernel.js";
+import type { Model } from "./kernel.ts";
 
 const FONT = 14; // pixels of the text at a `text_size` of 1
 /** An event of a view's root: it has been laid out for paper. */

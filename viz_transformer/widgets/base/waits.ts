@@ -1,7 +1,7 @@
 // What a view waits for. After a second one line on the stage says so, with how far it is and what stops it.
 
 import { button, element, setText } from "./controls.ts";
-import type { Model } from "./js/kernel.js";
+import type { Model } from "./kernel.ts";
 
 const SLOW_MS = 1000;
 const SILENT_MS = 5000; // without a word from the kernel

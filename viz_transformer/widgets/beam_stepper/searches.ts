@@ -1,6 +1,6 @@
 // The results of searches: those that came with the view, those received since, and what is requested.
 
-import { canonicalJson, type connectKernel, NEEDS_KERNEL, newestOf } from "../base/js/kernel.js";
+import { canonicalJson, type connectKernel, NEEDS_KERNEL, newestOf } from "../base/kernel.ts";
 import { NewestMap } from "../base/newest_map.ts";
 import { type Reply, type SearchRequest, type SearchResult, searchResult } from "./candidates.ts";
 

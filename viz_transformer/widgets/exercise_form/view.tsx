@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Problem, Push, Verdict } from "../base/card.tsx";
-import type { Model } from "../base/js/kernel.js";
+import type { Model } from "../base/kernel.ts";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { type Answer, type Asked, blank, check, isAnswer } from "./checking.ts";
 import { Fields } from "./fields.tsx";

@@ -5,7 +5,7 @@
 
 import type { Theme } from "../base/colour.ts";
 import { zoomOf } from "../base/canvas.ts";
-import { canAsk } from "../base/js/kernel.js";
+import { canAsk } from "../base/kernel.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { createMemo } from "./caches.ts";
 import { createHeadPictures } from "./displayed_head.ts";

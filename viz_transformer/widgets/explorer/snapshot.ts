@@ -4,7 +4,7 @@
 // like in the view's own state. A snapshot is taken of both; layout, drawing and interaction read it.
 
 import { type HeadPlace, type KindHeads, type LayerHead, sortedHeads } from "../base/head_grid.ts";
-import { canAsk, type Model } from "../base/js/kernel.js";
+import { canAsk, type Model } from "../base/kernel.ts";
 import { decodeWeights } from "../base/weights.ts";
 import { linkedColumns, placesOf, type LinkedPlan } from "./linked_columns.ts";
 import { patchesOf, type Patches } from "./patch_picture.ts";

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { addChoices } from "../base/choices.ts";
 import { uniqueId } from "../base/controls.ts";
-import { NEEDS_KERNEL, type Model } from "../base/js/kernel.js";
+import { NEEDS_KERNEL, type Model } from "../base/kernel.ts";
 import { Tabs } from "../base/tabs.tsx";
 
 /** What the page reads of the trace of a label, or of the difference of two; null where that is not here. */

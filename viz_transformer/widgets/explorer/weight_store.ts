@@ -6,7 +6,7 @@
 // data: a late reply is never taken for another head's or another trace's.
 
 import { createLruCache } from "./caches.ts";
-import { connectKernel, type Model } from "../base/js/kernel.js";
+import { connectKernel, type Model } from "../base/kernel.ts";
 import { decodeEightBits, decodeWeights, spans } from "../base/weights.ts";
 import type { KindHeads, Overview } from "../base/head_grid.ts";
 import { measureTraces, type RawTrace } from "./measured_trace.ts";

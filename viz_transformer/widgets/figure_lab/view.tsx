@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { Choice } from "../base/choice.tsx";
-import { NEEDS_KERNEL } from "../base/js/kernel.js";
+import { NEEDS_KERNEL } from "../base/kernel.ts";
 import { pngAddress } from "../base/png.ts";
 import { Range } from "../base/range.tsx";
 import { newestReply } from "../base/replies.ts";

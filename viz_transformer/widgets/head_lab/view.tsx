@@ -3,7 +3,7 @@
 import type { ComponentChild } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { sameHead } from "../base/head_place.ts";
-import { canAsk, NEEDS_KERNEL, newestOf } from "../base/js/kernel.js";
+import { canAsk, NEEDS_KERNEL, newestOf } from "../base/kernel.ts";
 import { TASKS } from "../base/tasks.ts";
 import { shortened, visible } from "../base/text.ts";
 import { Range } from "../base/range.tsx";

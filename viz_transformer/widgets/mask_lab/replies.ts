@@ -1,7 +1,7 @@
 // The replies to a question about a mask: the newest is kept while the next one is awaited.
 
 import { useRef } from "preact/hooks";
-import { canonicalJson, type Model } from "../base/js/kernel.js";
+import { canonicalJson, type Model } from "../base/kernel.ts";
 import { useKernel } from "../base/use_kernel.ts";
 import type { MaskState, Words } from "./composition.ts";
 import { type Ask, maskRequest } from "./requests.ts";

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { Choice } from "../base/choice.tsx";
-import type { Model } from "../base/js/kernel.js";
+import type { Model } from "../base/kernel.ts";
 import { runningText } from "../base/text.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";

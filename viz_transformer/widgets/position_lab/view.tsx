@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Doors } from "../base/doors.tsx";
-import { canAsk } from "../base/js/kernel.js";
+import { canAsk } from "../base/kernel.ts";
 import { visible } from "../base/text.ts";
 import { Positions, type PositionsProps } from "../base/positions/picture.tsx";
 import { sizesOf } from "../base/positions/sentences.ts";

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Problem, Push, Verdict } from "../base/card.tsx";
 import { addChildView } from "../base/child_view.ts";
-import type { Model } from "../base/js/kernel.js";
+import type { Model } from "../base/kernel.ts";
 import { pngAddress } from "../base/png.ts";
 import { paragraphsOf } from "../base/prose.ts";
 import { type Frame, stageView } from "../base/stage_view.tsx";

@@ -3,7 +3,7 @@
 import { addChildView, type Surroundings } from "../base/child_view.ts";
 import { addChoices } from "../base/choices.ts";
 import { element, uniqueId } from "../base/controls.ts";
-import type { Model } from "../base/js/kernel.js";
+import type { Model } from "../base/kernel.ts";
 import { changesFor, chosenIn, type Door, type State, targetOf, WORDS } from "./rooms.ts";
 
 const isEqual = (one: unknown, other: unknown) =>

@@ -6,7 +6,7 @@
 
 import type { Surroundings } from "../base/child_view.ts";
 import { watchChoices } from "../base/choices.ts";
-import { canAsk, connectKernel, type Model } from "../base/js/kernel.js";
+import { canAsk, connectKernel, type Model } from "../base/kernel.ts";
 import { type Problem, setEditor } from "../base/sentence.tsx";
 import { MountedRoom } from "./mounted_room.ts";
 import { CARRIED, CHOSEN, type Door, isSame, type State } from "./rooms.ts";

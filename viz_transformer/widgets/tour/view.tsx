@@ -6,7 +6,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { addChildView } from "../base/child_view.ts";
 import { addChoices } from "../base/choices.ts";
-import type { Model } from "../base/js/kernel.js";
+import type { Model } from "../base/kernel.ts";
 import { isPresented, togglePresented } from "../base/present.ts";
 import { Menu } from "../base/stage.tsx";
 import { type Frame, stageView } from "../base/stage_view.tsx";
