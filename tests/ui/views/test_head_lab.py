@@ -76,7 +76,8 @@ def changed(factors: list[dict]) -> Interventions:
 
 
 def check_effects(root: Locator, effects: tuple[vt.analysis.HeadEffect, ...]) -> None:
-    """Compare the points of the heads with Python's numbers."""
+    """Compare the points of the heads with Python's numbers; they come a layer at a time."""
+    expect(root.locator(".vt-point")).to_have_count(len(effects))
     named = [label.get_attribute("aria-label") or "" for label in root.locator(".vt-point").all()]
     told = re.compile(r"(.*): loss (.*), rank (\d+) of \d+, sharpness (.*), rank (\d+)")
     points = {found[1]: found for found in map(told.fullmatch, named) if found}

@@ -43,6 +43,7 @@ export interface Shown {
   isChanged: boolean;
   /** Whether all of it belongs to what is chosen. */
   isCurrent: boolean;
+  isBehind: boolean;
   onToggle: () => void;
   /** The pinned query. */
   query: number | null;
@@ -62,7 +63,8 @@ export function Picture(shown: Shown) {
   const layout = room && layOut({ ...shown, isCross: isCross(shown) }, { ...room, unit, measure });
   useInView(box.current, shown, layout);
   useLayoutEffect(() => {
-    box.current!.closest<HTMLElement>(".vt-root")!.dataset.stale = String(!shown.isCurrent);
+    const { dataset } = box.current!.closest<HTMLElement>(".vt-root")!;
+    Object.assign(dataset, { stale: !shown.isCurrent, behind: shown.isBehind });
   });
   const isMany = shown.weights.length > MOST;
   const numbers = motion.at([...before, ...after, ...(isMany ? [] : shown.weights)]);

@@ -119,6 +119,8 @@ export function createReplies(
       each: known.flat(),
       ...{ done: known.length, of: parts.length, isCurrent: next === undefined && !why },
       failure: why ?? "",
+      /** Whether the picture waits for an answer, and not only the ranking. */
+      isBehind: next !== undefined && next.each === undefined,
       /** Goes on with a ranking that was stopped; null where none was. */
       goOn: stopped === null ? null : goOn,
     };
