@@ -64,8 +64,11 @@ def head_button(root: Locator, kind: str, layer: int, head: int) -> Locator:
 
 
 def set_factor(root: Locator, place: tuple[str, int, int], factor: float) -> dict:
-    """Click a head, and set its slider; return the change."""
+    """Click a head, and set its slider once it is this head's; return the change."""
     head_button(root, *place).click()
+    kind, layer, head = place
+    named = re.compile(f"^{kind} layer {layer} head {head} ")
+    expect(root.get_by_role("switch")).to_have_accessible_name(named)
     root.get_by_role("slider").fill(str(factor))
     drawn(root)
     return dict(zip(("kind", "layer", "head"), place, strict=True)) | {"factor": factor}
