@@ -21,7 +21,7 @@ import { told, whyItMatters } from "../../viz_transformer/widgets/mask_lab/sente
 import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import { assertTable, withoutMarks } from "./helpers.mjs";
 
-/** Each family with the sides of two sentences, as labs/mask_lab.py reads them. */
+/** Each family with the sides of two sentences, as widgets/mask_lab/live.py reads them. */
 const FAMILIES = {
   "en-es": {
     kinds: ["encoder", "decoder", "cross"],
