@@ -98,7 +98,7 @@ function toldOfPadding(leaks: Leaks, composed: ComposedMask, { side }: Shown, ro
   const here = rows.filter(({ verdict }) => verdict === "leak" || verdict === "shifted").length;
   const isLeaky = moved > 0 && side === "right";
   const line = [
-    `Measured with two more padding tokens, not drawn here: they move ${moved} of ${places} outputs in this batch.`,
+    `Outputs in this batch that two more padding tokens, not drawn here, move: ${moved} of ${places}.`,
   ];
   if (moved && side === "left") line.push(" Each word now stands at a later position: no mask hides that.");
   const also = moved && !here ? `, but ${moved} of other sentences` : "";
