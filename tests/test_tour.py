@@ -56,6 +56,23 @@ def test_a_tour_starts_at_its_first_step_and_goes_where_step_says(view: View) ->
     assert chosen(view, "layer", "head", "query") == (1, 2, 1)
 
 
+def test_a_step_is_the_same_however_one_comes_to_it(view: View) -> None:
+    view.query = 4  # the encoder reads fewer words
+    states = [{"layer": 1}, {"head": 3}, {"kind": "encoder", "query": 0}, {"layer": 0}]
+    shown = vt.tour(view, [{"state": state} for state in states])
+    seen: dict[int, set[tuple[Any, ...]]] = {}
+    for step in (0, 1, 2, 3, 2, 1, 0, 3, 1, 2, 0, 2):
+        shown.step = step
+        seen.setdefault(step, set()).add(chosen(view, "kind", "layer", "head", "query"))
+        view.search = "changed by hand"
+    assert seen == {
+        0: {("cross", 1, 0, 4)},
+        1: {("cross", 1, 3, 4)},
+        2: {("encoder", 1, 3, 0)},
+        3: {("encoder", 0, 3, 0)},
+    }
+
+
 def test_remembering_takes_the_state_and_goes_there(view: View) -> None:
     shown = vt.tour(view)
     assert (shown.steps, shown.step) == ([], 0)

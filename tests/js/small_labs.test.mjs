@@ -34,12 +34,12 @@ test("the moves of one changed word are a row for each part, and rounding is no 
   const reply = { ...words, spread: floats(reached, kept) };
   assert.equal(movesOf(reply, 2).join(" | "), "0.5,1,2 | 0,0,2");
   const told = (changed) => withoutMarks(plainText(headlineOfBlock(reply, changed)));
-  assert.equal(told(1), "Change cat: other words move in attention");
+  assert.equal(told(1), "Reverse the vector of cat: other words move in attention");
   assert.equal(
     withoutMarks(plainText(headlineOfBlock({ ...reply, spread: floats([2], [2]), tokens: ["a"] }, 0))),
-    "Change a: no other word moves",
+    "Reverse the vector of a: no other word moves",
   );
-  assert.equal([0, 1e-7, 0.004, 1.234].map(moveText).join(), "0,0,0.00,1.23");
+  assert.equal([0, 1e-7, 0.004, 1.234].map(moveText).join(), "0,0,< 0.01,1.23");
 });
 
 test("bytes become an address, from wherever in a message they start", () => {

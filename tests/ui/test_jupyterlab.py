@@ -183,7 +183,7 @@ def test_choices_in_a_drawn_lab_reach_python_and_the_page(lab: LabPage) -> None:
     type_text(block, "the cat")
     lab.wait_for_value("block.sentence", "the cat")
     lab.run("block.changed, block.layer = 0, 0")
-    expect(block.locator(".vt-headline")).to_contain_text("Change the:")
+    expect(block.locator(".vt-headline")).to_contain_text("Reverse the vector of the:")
     expect(block.get_by_role("button", name="block 0")).to_have_attribute("aria-pressed", "true")
 
     starts.get_by_role("slider", name="standard deviation of the embeddings").first.press("End")

@@ -60,7 +60,7 @@ def plot_spread(
     colours = change_colormap()
     ax.imshow(moved, cmap=colours, vmin=0, vmax=_MOST, aspect="auto")
     for (row, column), share in np.ndenumerate(moved):
-        text = f"{share:.2f}" if share >= UNMOVED else "0"
+        text = f"{share:.2f}" if share >= 0.005 else "< 0.01" if share >= UNMOVED else "0"
         ink = ink_on(colours(float(min(share / _MOST, 1.0)))[:3])
         ax.text(column, row, text, ha="center", va="center", color=ink)
     ax.set_xticks(range(len(table)), list(spread))

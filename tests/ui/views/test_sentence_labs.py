@@ -248,8 +248,8 @@ def test_any_word_of_any_sentence_is_changed_in_any_block(
     outputs = root.get_by_role("group", name="LayerNorm").get_by_role("img")
     expect(outputs).to_have_count(3)
     expect(root.locator(".vt-headline")).to_contain_text(
-        "Change <eos>"
-    )  # the last word of the shorter sentence
+        "Reverse the vector of <eos>"  # the last word of the shorter sentence
+    )
     check_part(root, translator, "LayerNorm", 2, layer=0, text="the cat")
     type_text(root, "the dragon")
     expect(root.get_by_role("alert")).to_contain_text("dragon")

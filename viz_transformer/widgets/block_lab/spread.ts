@@ -23,8 +23,11 @@ export function movesOf({ tokens, parts, spread }: Reply, changed: number): numb
   );
 }
 
-/** A move as text; what did not move is a plain 0. */
-export const moveText = (share: number): string => (share >= UNMOVED ? share.toFixed(2) : "0");
+/** A move as text; what did not move is a plain 0, and what moved is never 0.00. */
+export function moveText(share: number): string {
+  if (share < UNMOVED) return "0";
+  return share < 0.005 ? "< 0.01" : share.toFixed(2);
+}
 
 /** In which parts other words move. */
 export function headlineOf(reply: Reply, changed: number): Piece[] {
@@ -33,5 +36,5 @@ export function headlineOf(reply: Reply, changed: number): Piece[] {
     moves[part]!.some((share, word) => word !== changed && share >= UNMOVED),
   );
   const told = moved.length ? `other words move in ${moved.join(" and ")}` : "no other word moves";
-  return ["Change ", named("key", reply.tokens[changed]), `: ${told}`];
+  return ["Reverse the vector of ", named("key", reply.tokens[changed]), `: ${told}`];
 }

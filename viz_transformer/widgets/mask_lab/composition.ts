@@ -54,8 +54,6 @@ export interface ComposedMask extends Size {
   isInverted: boolean;
   /** Cells set by hand, those inside the mask. */
   painted: PaintedCell[];
-  /** The mask that the model was trained with. */
-  right: At;
   /** Whether an output may depend on a key by the task, independent of the mask. */
   allowed: At;
   /** Whether the source was taken as the target. */
@@ -131,7 +129,6 @@ export function composeMask(words: Words, state: MaskState, extra = 0): Composed
       isCopied,
       padded,
     },
-    right: (b, q, k) => isKey(b, k) && (!isDecoder || k <= q),
     allowed: (b, q, k) =>
       isWord(queryTokens[b]?.[q]) && isKey(b, k) && (!isDecoder || k <= q - Number(isCopied)), // unshifted, a word stands where it is written
     written: state.kind === "encoder" ? null : padded.written,

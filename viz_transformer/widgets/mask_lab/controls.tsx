@@ -84,7 +84,7 @@ interface ControlsProps {
 
 /** The mask: a preset, its two parts, and a button that removes the paint. */
 export function MaskControls({ snapshot, kinds, change, set }: ControlsProps) {
-  const { state } = snapshot;
+  const { state, base } = snapshot;
   const presets = PRESETS.filter((preset) => kinds.includes(preset.state.kind ?? ""));
   const current = state.painted.length ? undefined : presetOf(state);
   const group = (label: string, right: boolean) => (
@@ -120,13 +120,13 @@ export function MaskControls({ snapshot, kinds, change, set }: ControlsProps) {
       <Switch
         label="hide the future"
         on={state.causal}
-        isChanged={state.causal !== (state.kind === "decoder")}
+        isChanged={state.causal !== base.parts.causal}
         onChange={(causal) => change({ causal })}
       />
       <Switch
         label="hide padding"
         on={state.padding}
-        isChanged={!state.padding}
+        isChanged={state.padding !== base.parts.padding}
         onChange={(padding) => change({ padding })}
       />
       {state.painted.length > 0 && (

@@ -12,13 +12,15 @@ const VERDICTS: Record<Verdict, [sign: string, word: string]> = {
   moved: ["✓", "may move"],
   still: ["✓", "unmoved"],
   deaf: ["✗", "cut off"],
-  padding: ["", ""],
+  padding: ["–", "padding"],
   shifted: ["", "shifted"],
 };
 
 export interface PictureProps {
   layout: Layout;
   composed: ComposedMask;
+  /** The cells that may be attended to before anything was changed here, [batch][query][key]. */
+  base: boolean[][][];
   polarity: string;
   sentence: number;
   chosen: { query: number | null; key: number | null };
@@ -69,9 +71,9 @@ export function Picture(props: PictureProps) {
 const fit = (token: string, width: number, { measure }: PictureProps) =>
   elide(visible(token), width, measure);
 
-/** Whether a cell is not as in the mask that the model was trained with. */
-const isChanged = ({ composed, sentence }: PictureProps, q: number, k: number) =>
-  composed.may[sentence]?.[q]?.[k] !== composed.right(sentence, q, k);
+/** Whether a cell is not as in the preset, or in the mask that the lab opened with. */
+const isChanged = ({ composed, base, sentence }: PictureProps, q: number, k: number) =>
+  composed.may[sentence]?.[q]?.[k] !== base[sentence]?.[q]?.[k];
 
 /** The cells: one is in the Tab order, arrow keys move; Space and the pointer paint. */
 function Grid(props: PictureProps) {
@@ -331,7 +333,9 @@ function Moved({ layout, rows, changes, q, found }: PictureProps & { q: number; 
   const [sign, word] = VERDICTS[found.verdict];
   const isFirst = rows?.findIndex(({ verdict }) => verdict === found.verdict) === q;
   const change = changes[q] ?? 0;
-  const length = change < UNMOVED ? 0 : Math.max(bar && 2, (bar * change) / Math.max(...changes));
+  const most = Math.max(...changes.filter((_, at) => rows?.[at]?.verdict !== "padding"));
+  const hasBar = change >= UNMOVED && found.verdict !== "padding"; // padding is no output
+  const length = hasBar ? Math.max(bar && 2, (bar * change) / most) : 0;
   return (
     <>
       <text class="vt-verdict">{hasWords && isFirst ? `${sign} ${word}`.trim() : sign}</text>

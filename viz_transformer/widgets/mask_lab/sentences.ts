@@ -97,7 +97,9 @@ function toldOfPadding(leaks: Leaks, composed: ComposedMask, { side }: Shown, ro
   const { moved, places } = countMoved(leaks, composed);
   const here = rows.filter(({ verdict }) => verdict === "leak" || verdict === "shifted").length;
   const isLeaky = moved > 0 && side === "right";
-  const line = [`Outputs in this batch that more padding moves: ${moved} of ${places}.`];
+  const line = [
+    `Outputs in this batch that two more padding tokens, not drawn here, move: ${moved} of ${places}.`,
+  ];
   if (moved && side === "left") line.push(" Each word now stands at a later position: no mask hides that.");
   const also = moved && !here ? `, but ${moved} of other sentences` : "";
   const start = moved ? "" : "Nothing leaks: ";

@@ -39,6 +39,7 @@ function useSnapshot(frame: Frame<Traits>) {
   const { traits } = frame;
   const [words, state] = [traits.words as Words, stateOf(traits)];
   const composed = composeMask(words, state);
+  const base = useBase(words, state);
   const shown: Shown = {
     ...state,
     edit: traits.edit,
@@ -63,6 +64,7 @@ function useSnapshot(frame: Frame<Traits>) {
     words,
     state,
     composed,
+    base,
     shown,
     leaks,
     rows,
@@ -74,6 +76,23 @@ function useSnapshot(frame: Frame<Traits>) {
 }
 
 export type Snapshot = ReturnType<typeof useSnapshot>;
+
+type Parts = Pick<MaskState, "kind" | "mistake" | "padding" | "causal">;
+
+/** The mask before it was changed: as the lab opened, or as the last preset or kind of attention made it. */
+function useBase(words: Words, state: MaskState) {
+  const start = useRef<Parts>(state);
+  if (state.kind !== start.current.kind || state.mistake !== start.current.mistake) start.current = state;
+  const { padding, causal } = start.current;
+  return {
+    parts: start.current,
+    may: composeMask(words, { ...state, padding, causal, painted: [] }).may,
+    /** From now on the mask is compared with these parts. */
+    restart: (parts: Partial<MaskState>) => {
+      start.current = { ...state, ...parts };
+    },
+  };
+}
 
 /** Sets parts of the mask; what is selected is brought inside it, and moved to a leak. */
 export type Change = (changes: Partial<MaskState>, preset?: Preset) => void;
@@ -93,6 +112,7 @@ function Lab(frame: Frame<Traits>) {
   });
   const change: Change = (changes, preset) => {
     seeking.current = { among: preset ? "batch" : "sentence", since: frame };
+    if (preset) snapshot.base.restart(changes);
     set((now) => inside(now, changes, preset));
   };
   const paint = (cells: Cell[], may: boolean) => {
@@ -166,7 +186,7 @@ function MaskRoom({ frame, snapshot, onPoint, onPaint }: MaskRoomProps) {
   const { unit, set } = frame;
   const { box, room } = useRoom();
   const motion = useRef(tween()).current;
-  const { composed, shown, rows, leaks, chosen, polarity, isAwaited } = snapshot;
+  const { composed, base, shown, rows, leaks, chosen, polarity, isAwaited } = snapshot;
   const changes = motion.at(rows?.map(({ change }) => (Number.isFinite(change) ? change : 0)) ?? []);
   if (motion.isMoving()) frame.redraw();
   const measure = (text: string) => frame.measure(text) * unit;
@@ -181,6 +201,7 @@ function MaskRoom({ frame, snapshot, onPoint, onPaint }: MaskRoomProps) {
         <Picture
           layout={layOut(room, unit, contentsOf(snapshot, measure))}
           {...{ composed, polarity, chosen, rows, changes, measure, onPoint, onPaint }}
+          base={base.may}
           sentence={shown.sentence}
           edited={shown.edit === "word" ? shown.edited : null}
           other={leaks?.replacements[shown.sentence]?.[shown.edited] ?? ""}

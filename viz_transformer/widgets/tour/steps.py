@@ -45,6 +45,14 @@ def plain_steps(given: Any) -> list[Step]:
     return steps
 
 
+def state_at(start: Mapping[str, Any], steps: Sequence[Step], step: int) -> dict[str, Any]:
+    """Return the whole state at a step: that of the start, changed by every step up to it."""
+    whole = dict(start)
+    for each in steps[: step + 1]:
+        whole |= each["state"]
+    return whole
+
+
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -39,6 +39,10 @@ export function chosenState(names: readonly string[], get: (name: string) => unk
   return JSON.parse(JSON.stringify(Object.fromEntries(set)));
 }
 
+/** The whole state at a step: that of the start, changed by every step up to it. */
+export const stateAt = (start: Step["state"], steps: readonly Step[], step: number): Step["state"] =>
+  Object.assign({}, start, ...steps.slice(0, step + 1).map(({ state }) => state));
+
 /** The traits of a state that differ from a view's, with their values there. */
 export function differing(
   names: readonly string[],

@@ -5,6 +5,7 @@ export interface Traits {
   steps: Record<string, unknown>[];
   step: number;
   names: string[];
+  start: Record<string, unknown>;
 }
 
-export const TRAITS = ["view", "steps", "step", "names"] as const;
+export const TRAITS = ["view", "steps", "step", "names", "start"] as const;

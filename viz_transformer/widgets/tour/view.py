@@ -17,7 +17,7 @@ from viz_transformer.widgets.base.state_traits import state_traits
 from viz_transformer.widgets.base.traits import Index, SelectionError, check_index
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.tour.states import get_state, set_state, temporary_state
-from viz_transformer.widgets.tour.steps import Step, plain_steps, read_steps, write_steps
+from viz_transformer.widgets.tour.steps import Step, plain_steps, read_steps, state_at, write_steps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +44,8 @@ class Tour(View):
     Attributes:
         view: the view; it can be used as always below the tour.
         steps: list of ``{"caption": str, "state": {trait: value}}``. Traits that a state leaves
-            out keep their values. The text size suits the room and is part of no state.
+            out are as in the step before, or else as they were when the tour was made. The text
+            size suits the room and is part of no state.
         step: which step is shown, counted from 0. Setting it sets the view to its state.
         names: names of the traits that a state can hold.
 
@@ -61,6 +62,7 @@ class Tour(View):
     steps = traitlets.List(traitlets.Dict(), help="captions and states").tag(sync=True)
     step = Index(0, help="the step shown, counted from 0").tag(sync=True)
     names = traitlets.List(traitlets.Unicode(), help="traits that a state can hold").tag(sync=True)
+    start = traitlets.Dict(help="the state of the view when the tour was made").tag(sync=True)
 
     def __init__(self, view: View, steps: Sequence[Mapping[str, Any]] = ()) -> None:
         """Make a tour through `view`, and set the view to the first step's state.
@@ -76,7 +78,7 @@ class Tour(View):
         self._known: set[str] = set()  # states, as JSON, that the view has accepted
         checked = _checked(view, steps, self._known)
         first = {"about": _ABOUT, "view": view, "names": state_traits(view), "steps": checked}
-        super().__init__(traits=first)
+        super().__init__(traits={**first, "start": get_state(view)})
         self._apply_step()
 
     def remember(self, caption: str = "") -> None:
@@ -132,7 +134,11 @@ class Tour(View):
         return f"Tour({type(self.view).__name__}, step={self.step}, steps={len(self.steps)})"
 
     def _apply_step(self) -> None:
-        if self.steps:
+        if not self.steps:
+            return
+        try:
+            set_state(self.view, state_at(self.start, self.steps, self.step))
+        except traitlets.TraitError:  # such as a query that the step's kind of attention lacks
             set_state(self.view, self.steps[self.step]["state"])
 
     @traitlets.validate("steps")

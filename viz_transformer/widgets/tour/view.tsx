@@ -16,6 +16,7 @@ import {
   chosenState,
   differing,
   type Step,
+  stateAt,
   stepOnKey,
   withChange,
   withoutStep,
@@ -61,10 +62,11 @@ class Inner {
 
   /** Set it to the state of the step shown. */
   apply = (): void => {
-    const step = (this.#tour.get("steps") as Step[])[this.#tour.get("step")];
-    const model = this.#model;
-    if (!step || !model) return;
-    const changes = differing(this.#tour.get("names"), step.state, (name) => model.get(name));
+    const [tour, model] = [this.#tour, this.#model];
+    const [steps, step]: [Step[], number] = [tour.get("steps"), tour.get("step")];
+    if (!steps[step] || !model) return;
+    const state = stateAt(tour.get("start") ?? {}, steps, step); // no start: a page from before there was one
+    const changes = differing(tour.get("names"), state, (name) => model.get(name));
     if (Object.keys(changes).length) this.#choices?.set(changes);
   };
 
