@@ -129,6 +129,11 @@ function writeTitle(context: CanvasRenderingContext2D, section: Section, entry: 
   );
   if (beside) drawText(context, beside, x + after, y, quiet);
   if (!byLayer) return;
+  if (!beside?.startsWith(told) && Math.min(cellWidth, size) >= 40) {
+    // The axes are named in the corner, above the rows' numbers and before the columns'.
+    const axes = turned ? ["layer", "head"] : ["head", "layer"];
+    axes.forEach((name, i) => drawText(context, name, x, top - 9 + 15 * i, quiet));
+  }
   const every = (step: number, count: number, draw: (i: number) => void) => {
     for (let i = 0; i < count; i += step) draw(i);
   };

@@ -27,11 +27,15 @@ const POLARITIES = [
 
 type Set = (change: Partial<Traits>) => void;
 
+/** Call a function once what a change adds is drawn. */
+const afterDrawing = (act: () => void) => requestAnimationFrame(() => requestAnimationFrame(act));
+
 /** The sentence, as chips: a key to replace its word, a query to choose its row. */
 export function Header({ snapshot, set }: { snapshot: Snapshot; set: Set }) {
   const { composed, shown, chosen } = snapshot;
   const { sentence: b, kind, edit, edited } = shown;
-  const names = composed.keyTokens.map((tokens) => runningText(tokens.filter(isWord)));
+  const isSaid = (token: string) => isWord(token) && token !== "<sos>"; // all decoder rows begin with it
+  const names = composed.keyTokens.map((tokens) => runningText(tokens.filter(isSaid)));
   const keys = (
     <Chips
       label="Token to replace"
@@ -273,7 +277,13 @@ export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
             type="button"
             key={panel}
             aria-expanded={unfolded.includes(panel)}
-            onClick={() => fold(panel)}
+            onClick={({ currentTarget }) => {
+              const view = currentTarget.closest(".vt-root");
+              const isOpening = !unfolded.includes(panel);
+              fold(panel);
+              if (isOpening)
+                afterDrawing(() => view?.querySelector(`.vt-${panel}`)?.scrollIntoView({ block: "nearest" }));
+            }}
           >
             {title}
           </button>
