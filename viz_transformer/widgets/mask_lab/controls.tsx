@@ -27,9 +27,6 @@ const POLARITIES = [
 
 type Set = (change: Partial<Traits>) => void;
 
-/** Call a function once what a change adds is drawn. */
-const afterDrawing = (act: () => void) => requestAnimationFrame(() => requestAnimationFrame(act));
-
 /** The sentence, as chips: a key to replace its word, a query to choose its row. */
 export function Header({ snapshot, set }: { snapshot: Snapshot; set: Set }) {
   const { composed, shown, chosen } = snapshot;
@@ -277,13 +274,7 @@ export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
             type="button"
             key={panel}
             aria-expanded={unfolded.includes(panel)}
-            onClick={({ currentTarget }) => {
-              const view = currentTarget.closest(".vt-root");
-              const isOpening = !unfolded.includes(panel);
-              fold(panel);
-              if (isOpening)
-                afterDrawing(() => view?.querySelector(`.vt-${panel}`)?.scrollIntoView({ block: "nearest" }));
-            }}
+            onClick={() => fold(panel)}
           >
             {title}
           </button>
