@@ -98,12 +98,14 @@ test("entropy is told beside how it began, and a row's as a sum", () => {
   assertTable(
     (moment, head) => runs.entropyInWords(entry, [0, 30], moment, 0, head),
     [
-      [1, 0, "Entropy 1.00 of its maximum at step 0, 0.50 now."],
-      [0, 1, /^Entropy 0\.75 of its maximum: 1 is spread evenly/],
+      [1, 0, "The whole head: entropy 1.00 of its maximum at step 0, 0.50 now."],
+      [0, 1, /^The whole head: entropy 0\.75 of its maximum; 1 is spread evenly/],
       [1, 1, /no entropy/],
     ],
   );
-  assert.equal(runs.rowEntropy([0.5, 0.25, 0.25, 0]), "−Σ w log₂ w = 1.50 bits, of at most log₂ 4 = 2.00");
+  const row = "This row: −Σ w log₂ w = 1.50 bits, of at most log₂ 4 = 2.00: 0.75 of its maximum";
+  assert.equal(runs.rowEntropy([0.5, 0.25, 0.25, 0]), row);
+  assert.match(runs.rowEntropy([1]), /of at most log₂ 1 = 0\.00$/);
 });
 
 test("the headline tells the weight that is followed, or which of two runs is right", () => {

@@ -260,7 +260,7 @@ def test_a_resting_pointer_stays_where_the_mask_gets_smaller(shown: Shown) -> No
     """The last cell is pointed at, and is gone with a shorter batch; the page tells of no error."""
     shown.choose("Look-ahead as padding")
     shown.cells.nth(48).hover()
-    for name in ("2 of 7: <sos> María ve a la reina", "1 of 7: <sos> el gato negro está muy cansado"):
+    for name in ("2 of 7: María ve a la reina", "1 of 7: el gato negro está muy cansado"):
         shown.root.get_by_role("combobox", name="Sentence").select_option(label=name)
         shown.press("Options")
         shown.root.get_by_role("slider", name="tokens kept").fill("2")

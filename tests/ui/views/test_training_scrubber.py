@@ -95,7 +95,7 @@ def check_head(
         assert weight == pytest.approx(weights[index, index], abs=0.0053)
     if moment:
         share = entropy_share_over_training(run, sentence, kind)[:, layer, head]
-        entropy = f"Entropy {share[0]:.2f} of its maximum at step 0, {share[moment]:.2f} now."
+        entropy = f"The whole head: entropy {share[0]:.2f} of its maximum at step 0, {share[moment]:.2f} now."
         expect(root.locator(".vt-entropy").nth(side)).to_have_text(entropy)
 
 

@@ -129,6 +129,12 @@ function writeTitle(context: CanvasRenderingContext2D, section: Section, entry: 
   );
   if (beside) drawText(context, beside, x + after, y, quiet);
   if (!byLayer) return;
+  if (!beside?.startsWith(told) && Math.min(cellWidth, size) >= 40) {
+    // The axes are named in the corner, above the rows' numbers and before the columns'.
+    const axes = turned ? ["layer", "head"] : ["head", "layer"];
+    const small = { ...quiet, font: `9.5px ${theme.family}` };
+    for (const [i, name] of axes.entries()) drawText(context, name, x, top - 9 + 15 * i, small);
+  }
   const every = (step: number, count: number, draw: (i: number) => void) => {
     for (let i = 0; i < count; i += step) draw(i);
   };

@@ -31,7 +31,8 @@ type Set = (change: Partial<Traits>) => void;
 export function Header({ snapshot, set }: { snapshot: Snapshot; set: Set }) {
   const { composed, shown, chosen } = snapshot;
   const { sentence: b, kind, edit, edited } = shown;
-  const names = composed.keyTokens.map((tokens) => runningText(tokens.filter(isWord)));
+  const isSaid = (token: string) => isWord(token) && token !== "<sos>"; // all decoder rows begin with it
+  const names = composed.keyTokens.map((tokens) => runningText(tokens.filter(isSaid)));
   const keys = (
     <Chips
       label="Token to replace"

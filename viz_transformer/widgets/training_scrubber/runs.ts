@@ -233,15 +233,17 @@ export function entropyInWords(
   const [first, now] = [0, moment].map((index) => entropies[(index * layers + layer) * heads + head]!);
   if (Number.isNaN(now!)) return "No query of this head has a choice, so it has no entropy.";
   if (moment === 0)
-    return `Entropy ${now!.toFixed(2)} of its maximum: 1 is spread evenly, 0 is all on one word.`;
-  return `Entropy ${first!.toFixed(2)} of its maximum at step ${moments[0]}, ${now!.toFixed(2)} now.`;
+    return `The whole head: entropy ${now!.toFixed(2)} of its maximum; 1 is spread evenly, 0 is all on one word.`;
+  return `The whole head: entropy ${first!.toFixed(2)} of its maximum at step ${moments[0]}, ${now!.toFixed(2)} now.`;
 }
 
 /** The entropy of a row of weights, as a sum with its numbers. */
 export function rowEntropy(weights: readonly number[]): string {
   const share = (weight: number) => (weight > 0 ? -weight * Math.log2(weight) : 0);
   const bits = weights.reduce((sum, weight) => sum + share(weight), 0);
-  return `−Σ w log₂ w = ${formatNumber(bits, 2)} bits, of at most log₂ ${weights.length} = ${formatNumber(Math.log2(weights.length), 2)}`;
+  const most = Math.log2(weights.length);
+  const ofMost = most ? `: ${(bits / most).toFixed(2)} of its maximum` : "";
+  return `This row: −Σ w log₂ w = ${formatNumber(bits, 2)} bits, of at most log₂ ${weights.length} = ${formatNumber(most, 2)}${ofMost}`;
 }
 
 /** The losses of all runs in words, for those who cannot see the curves. */
