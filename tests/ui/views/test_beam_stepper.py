@@ -154,8 +154,18 @@ def test_keys_walk_the_tree_from_parent_to_child(root: Locator, translator) -> N
         drawn(root)
     last = search.steps[0].candidates[-1]
     expect(root.locator(".vt-says")).to_have_text(f"✂ pruned: {last.reason}")
-    winner = root.locator(".vt-instead")  # it took the last one's place
+    winner = root.locator(".vt-rival")  # it took the last one's place
     expect(winner).to_have_attribute("data-index", str(last.beaten_by))
+    assert winner.evaluate("(node) => [getComputedStyle(node).margin, node.getAnimations().length]") == [
+        "0px",
+        0,
+    ]
+
+    # The words below an earlier column open in their place.
+    go_to(root, 3)
+    root.locator(".vt-tail").first.get_by_role("button", name="4 more").click()
+    expect(root.locator(".vt-tail").first.get_by_role("button")).to_have_text(["aquí", "su", "las", "usted"])
+    expect(root.locator(".vt-column-head.vt-now")).to_have_text("end")
 
     # The weights are those of the beam that wrote the candidate, pointed at or chosen.
     go_to(root, 1)

@@ -65,6 +65,20 @@ def test_text_can_be_read_at_every_width(page: Page, tmp_path: Path, name: str) 
     assert wrong == {}, f"{name}: {json.dumps(wrong, indent=1, ensure_ascii=False)}"
 
 
+def test_a_phone_shows_all_chips_and_lays_the_numbers_over_the_view(page: Page, tmp_path: Path) -> None:
+    root = opened(page, tmp_path, vt.mask_lab())
+    page.set_viewport_size({"width": 390, "height": 844})
+    zones, handle = root.locator(".vt-zones"), root.locator(".vt-sheet-handle")
+    expect(zones).to_have_attribute("data-inspector", "sheet")
+    assert root.locator(".vt-chips").evaluate("(chips) => chips.scrollHeight - chips.clientHeight") == 0
+    height = zones.evaluate("(zones) => zones.offsetHeight")
+    handle.click()
+    expect(handle).to_have_attribute("aria-expanded", "true")
+    assert zones.evaluate("(zones) => zones.offsetHeight") <= height
+    page.keyboard.press("Escape")
+    expect(handle).to_have_attribute("aria-expanded", "false")
+
+
 @pytest.mark.weekly
 @pytest.mark.parametrize("name", VIEWS)
 def test_text_can_be_read_when_zoomed(page: Page, tmp_path: Path, name: str) -> None:

@@ -44,6 +44,7 @@ export function Stage(props: StageProps) {
   const zones = useRef<HTMLDivElement>(null);
   const headline = useRef<HTMLParagraphElement>(null);
   const chips = useRef<HTMLDivElement>(null);
+  const handle = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
     fitLine(headline.current!);
     fitChips(chips.current!);
@@ -85,10 +86,19 @@ export function Stage(props: StageProps) {
         <div class="vt-picture">{props.children}</div>
       </div>
       {props.inspector && (
-        <aside class="vt-inspector">
+        <aside
+          class="vt-inspector"
+          onKeyDown={(event) => {
+            if (event.key !== "Escape" || !isNarrow || !open) return;
+            event.stopPropagation(); // what is presented stays so
+            setOpen(false);
+            handle.current?.focus();
+          }}
+        >
           <button
             type="button"
             class="vt-sheet-handle"
+            ref={handle}
             aria-expanded={open}
             onClick={() => setOpen((was) => !was)}
           >

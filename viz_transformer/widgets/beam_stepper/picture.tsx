@@ -1,7 +1,7 @@
 // The picture of a search: its tree as a river, with a button for each candidate.
 
 import type { ComponentChildren, CSSProperties } from "preact";
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { visible } from "../base/text.ts";
 import { tween } from "../base/motion.ts";
 import { percent } from "../base/percent.ts";
@@ -56,11 +56,15 @@ export function Picture(props: PictureProps) {
   const scene = useScene(props, room);
   const latest = useRef(here); // keys may come faster than frames
   latest.current = here;
+  const opened = useRef<{ result: SearchResult; here: Position } | null>({ result, here });
   useLayoutEffect(() => {
     const node = scroller.current;
     if (!node) return;
+    const at = opened.current; // until something else is chosen, the tree is seen from its start
+    if (at && (at.result !== result || at.here.step !== here.step || at.here.index !== here.index))
+      opened.current = null;
     const now = node.querySelector<HTMLElement>('[aria-pressed="true"]');
-    if (now) bringIntoSight(node, now);
+    if (now && !opened.current) bringIntoSight(node, now);
     if (wantsFocus.current) now?.focus({ preventScroll: true });
     wantsFocus.current = false;
   }, [result, step, here.step, here.index, room]);
@@ -254,11 +258,13 @@ interface LeafProps extends Position {
   scene: Scene;
   kind: string;
   style?: CSSProperties;
+  /** What a press does instead of choosing it. */
+  onPress?: () => void;
   children: ComponentChildren;
 }
 
 /** A candidate to choose; one of all is in the Tab order. */
-function Leaf({ scene, step, index, kind, style, children }: LeafProps) {
+function Leaf({ scene, step, index, kind, style, onPress, children }: LeafProps) {
   const { result, greedy, here, explained, winner } = scene;
   const isChosen = step === here.step && index === here.index;
   const candidate = result.steps[step][index];
@@ -266,7 +272,7 @@ function Leaf({ scene, step, index, kind, style, children }: LeafProps) {
   return (
     <button
       type="button"
-      class={`${kind} vt-${candidate.status} ${step === explained.step && index === winner ? "vt-instead" : ""}`}
+      class={`${kind} vt-${candidate.status} ${step === explained.step && index === winner ? "vt-rival" : ""}`}
       data-step={step}
       data-index={index}
       tabIndex={isChosen ? 0 : -1}
@@ -274,18 +280,25 @@ function Leaf({ scene, step, index, kind, style, children }: LeafProps) {
       title={`${describeCandidate(candidate, result.texts[step][index])}${also}`}
       data-lm-suppress-shortcuts="true"
       style={style}
+      onClick={(event) => {
+        if (!onPress) return;
+        event.stopPropagation();
+        onPress();
+      }}
     >
       {children}
     </button>
   );
 }
 
-/** What is too improbable for a row: as many words as fit, and how many more there are. */
+/** What is too improbable for a row: as many words as fit, and how many more there are; before the newest, on demand. */
 function Tail({ scene, number }: { scene: Scene; number: number }) {
+  const [isOpen, setOpen] = useState(false);
   const { result, step, river, here } = scene;
   const { tail, tailBox, nWords } = river.columns[number];
   const isChosen = (index: number) => number === here.step && index === here.index;
-  const shown = number === step ? tail.filter((index, at) => at < nWords || isChosen(index)) : [];
+  const hasWords = number === step || isOpen;
+  const shown = hasWords ? tail.filter((index, at) => at < nWords || isChosen(index)) : [];
   const rest = tail.filter((index) => !shown.includes(index));
   const candidates = result.steps[number];
   return (
@@ -295,7 +308,11 @@ function Tail({ scene, number }: { scene: Scene; number: number }) {
           {candidates[index].status !== candidates[shown[at - 1]]?.status && (
             <span class="vt-mark">{markOf(candidates[index])}</span>
           )}
-          <Leaf scene={scene} step={number} index={index} kind="vt-aside">
+          <Leaf
+            {...{ scene, step: number, index }}
+            kind="vt-aside"
+            onPress={hasWords ? undefined : () => setOpen(true)}
+          >
             {at < shown.length ? <bdi>{visible(candidates[index].token)}</bdi> : `${rest.length} more`}
           </Leaf>
         </>
