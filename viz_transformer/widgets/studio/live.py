@@ -180,7 +180,7 @@ def _batch_of(text: str) -> list[str]:
 
 
 def _words_read(asked: _Asked, text: str) -> dict[str, Any]:
-    """Return what shows a text in the position lab; reading it first refuses one that the model cannot read."""
+    """Return what shows a text in the position lab, once the model has read it."""
     asked.read(text)
     return word_traits(asked.model.vocabulary.words_of(text))
 
