@@ -74,7 +74,7 @@ export const vectorInWords = (chosen: Chosen): string =>
 /** What the chosen word's bars show. */
 export function looksInWords(chosen: Chosen): string {
   const word = `“${visible(wordOf(chosen) ?? "")}”`;
-  return isWriting(chosen) ? `Writing ${word}, it looks at` : `What ${word} looks at`;
+  return isWriting(chosen) ? `The weights for writing ${word}` : `What ${word} looks at`;
 }
 
 const count = (all: readonly number[], value: number) => all.filter((each) => each === value).length;
