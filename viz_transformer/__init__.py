@@ -43,7 +43,6 @@ _PUBLIC = {
     "ModelSummaryLab": "widgets.model_summary_lab",
     "PositionClock": "widgets.position_clock",
     "PositionLab": "widgets.position_lab",
-    "Prediction": "widgets.prediction",
     "ScalingLab": "widgets.scaling_lab",
     "ScheduleLab": "widgets.schedule_lab",
     "SoftmaxLab": "widgets.softmax_lab",
@@ -169,7 +168,6 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.position_clock import position_clock as position_clock
     from viz_transformer.widgets.position_lab import PositionLab as PositionLab
     from viz_transformer.widgets.position_lab.live import position_lab as position_lab
-    from viz_transformer.widgets.prediction import Prediction as Prediction
     from viz_transformer.widgets.prediction.live import predict_choice as predict_choice
     from viz_transformer.widgets.prediction.live import predict_number as predict_number
     from viz_transformer.widgets.prediction.live import predict_row as predict_row
