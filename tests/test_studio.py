@@ -155,6 +155,8 @@ def test_rooms_without_a_sentence_of_their_own_follow(studio: Studio) -> None:
     studio.room = "positions"
     assert (positions.words, positions.order) == (["the", "cat", "sleeps"], [0, 1, 2])
     assert len(positions.answer({"order": [2, 1, 0], "positions_on": True})["moved"]) == 3
+    with pytest.raises(UserError, match="unknown English word 'zebra'"):
+        studio.answer({"text": "the zebra eats", "room": "positions"})
     studio.room = "heads"
     assert (studio.rooms["heads"].explorer.query, studio.rooms["heads"].explorer.key) == (1, 2)
 

@@ -112,6 +112,7 @@ class Studio:
         else:
             expect(self.open.locator(".vt-chosen-box b")).to_have_text(f"{IN_MODEL[kind]} {layer}")
             expect(self.open.locator(".vt-of-heads [aria-pressed=true]")).to_have_text(str(head))
+            expect(self.open.locator(".vt-headline")).to_contain_text(f"ing {word}, ")  # the same word
         expect(self.open.locator(".vt-header .vt-chip[aria-pressed=true]").last).to_have_text(word)
 
     def reads(self, sentence: str) -> None:

@@ -192,8 +192,10 @@ def test_the_page_runs_the_other_families(kept_page: Page, tmp_path: Path) -> No
     ):
         lab = vt.head_lab(model)
         root = drawn(show(kept_page, lab, tmp_path, "head-lab"))
+        root.get_by_role("button", name="Another sentence").click()
+        expect(root.get_by_role("textbox", name=field)).to_be_visible()
         type_text(root, text)
-        expect(root.get_by_role("textbox", name=field)).to_have_value(text)
+        expect(root.get_by_role("textbox")).to_have_count(0)
         drawn(root)
         (kind,) = model.config.attention_layers
         lab.sentence, lab.factors = text, [set_factor(root, (kind, 1, 2), -1)]

@@ -78,8 +78,22 @@ def test_the_doors_carry_the_sentence_from_any_room(studio: Studio) -> None:
         for other in NAMES.keys() - {"vectors", "training"}:
             studio.go(other)
             studio.reads(text)
-    studio.go("heads")
-    expect(studio.open.get_by_role("textbox").first).to_have_value(texts["heads"])
+    expect(studio.open.get_by_role("textbox").filter(visible=True)).to_have_count(0)
+
+
+def test_an_unknown_word_is_refused_in_every_room(studio: Studio, translator: Translator) -> None:
+    with pytest.raises(vt.UserError) as caught:
+        translator.trace("the zebra eats")
+    rooms = NAMES.keys() - {"vectors", "training"}
+    for room in rooms:
+        studio.go(room)
+        type_text(studio.open, "the zebra eats")
+        expect(studio.open.locator(".vt-header").get_by_role("alert")).to_contain_text(str(caught.value))
+        for other in rooms:
+            studio.go(other)
+            studio.reads(SENTENCE)
+        studio.go(room)
+        studio.open.get_by_role("textbox").first.press("Escape")
 
 
 def test_a_word_far_back_does_not_outlive_its_sentence(studio: Studio) -> None:

@@ -10,7 +10,10 @@ import { rawTrace } from "./raw_trace.ts";
 const FOLLOWING: Record<string, (model: AnyTextModel, text: string) => object> = {
   heads: (model, text) => ({ data: { traces: [rawTrace(model.trace(text))] } }),
   masks: (model, text) => batchTraits(batchOf(text).map((each) => model.trace(each))),
-  positions: (model, text) => wordTraits(model.vocabulary.wordsOf(text)),
+  positions: (model, text) => {
+    model.trace(text); // refuses what the model cannot read
+    return wordTraits(model.vocabulary.wordsOf(text));
+  },
 };
 
 export function answerStudio({ "": model }: Models, { text, room }: { text?: string; room?: string }) {

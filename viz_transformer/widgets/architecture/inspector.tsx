@@ -5,7 +5,7 @@ import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import { safeHref } from "../base/prose.ts";
 import { formatNumber, marksExplained, visible } from "../base/text.ts";
-import { capital, placeOf } from "./sentences.ts";
+import { capital, looksInWords, placeOf, vectorInWords } from "./sentences.ts";
 import { type Depth, isAttention } from "./steps.ts";
 import { drawnWeights, tokensOf, vectorOf, weightsOf } from "./values.ts";
 import type { Now } from "./view.tsx";
@@ -89,7 +89,8 @@ function Formula({ text }: { text: string }) {
 }
 
 /** The numbers of a box for the chosen word. */
-function Numbers({ now: { frame, reply, box, rows, row, head } }: { now: Now }) {
+function Numbers({ now }: { now: Now }) {
+  const { frame, reply, box, rows, row, head } = now;
   const { theme } = frame;
   const { sizes } = frame.traits;
   const n = rows.get(box.key) ?? 0;
@@ -117,7 +118,7 @@ function Numbers({ now: { frame, reply, box, rows, row, head } }: { now: Now }) 
     const first = vectorOf(reply, box.key, row, sizes.d_model).slice(0, 6);
     return (
       <>
-        <p class="vt-caption">{`The vector of “${word}” after this box: ${sizes.d_model} numbers`}</p>
+        <p class="vt-caption">{`${vectorInWords(now)} after this box: ${sizes.d_model} numbers`}</p>
         <p class="vt-vector">{`${first.map((value) => formatNumber(value, 2)).join("  ")}  …`}</p>
       </>
     );
@@ -127,7 +128,7 @@ function Numbers({ now: { frame, reply, box, rows, row, head } }: { now: Now }) 
   const heads = Array.from({ length: sizes.n_heads }, (_, at) => at);
   return (
     <>
-      <p class="vt-caption">{`What “${word}” looks at: ${head === null ? `mean of ${sizes.n_heads} heads` : `head ${head}`}`}</p>
+      <p class="vt-caption">{`${looksInWords(now)}: ${head === null ? `mean of ${sizes.n_heads} heads` : `head ${head}`}`}</p>
       <Bars
         theme={theme}
         label="weights"

@@ -30,7 +30,11 @@ export function headlineOf(told: Told): Piece[] {
     const end = [", the model writes ", named("query", likeliest), `: ${percent(share)}`];
     return [box.stack === "encoder" ? "In place of " : "After ", word, ...end];
   }
-  if (!isAttention(box)) return [`${capital(told.partName(box))} of `, word];
+  const doing = doingOf(told);
+  if (!isAttention(box))
+    return isWriting(told)
+      ? [...doing, `, ${told.partName(box)}`]
+      : [`${capital(told.partName(box))} of `, word];
   const heads = weightsOf(reply, box, row, told.nHeads);
   const keys = tokensOf(reply, box.part === "cross_attention" ? "encoder" : box.stack);
   if (told.depth === "block") {
@@ -38,12 +42,39 @@ export function headlineOf(told: Told): Piece[] {
     const most = tops.reduce((a, b) => (count(tops, b) > count(tops, a) ? b : a), tops[0] ?? 0);
     const many = count(tops, most);
     const who = many === heads.length ? `all ${many} heads look` : `${many} of ${heads.length} heads look`;
-    return ["For ", word, `, ${who} most at `, named("key", keys[most])];
+    return [...doing, `, ${who} most at `, named("key", keys[most])];
   }
   const weights = drawnWeights(heads, told.head);
   const top = weights.indexOf(Math.max(...weights));
   const share = percent(weights[top] ?? 0);
-  return ["For ", word, `, ${placeOf(box)} looks at `, named("key", keys[top]), `: ${share}`];
+  return [...doing, `, ${placeOf(box)} looks at `, named("key", keys[top]), `: ${share}`];
+}
+
+type Chosen = Pick<Told, "reply" | "box" | "row">;
+
+/** Whether the chosen vector is one that a word is written from: in a layer of a decoder. */
+const isWriting = ({ reply, box }: Chosen) =>
+  box.stack === "decoder" && box.layer !== null && reply.written !== null;
+
+/** "Writing su", where a word is written, else "Reading teacher". */
+function doingOf(chosen: Chosen): Piece[] {
+  return isWriting(chosen)
+    ? ["Writing ", named("query", wordOf(chosen))]
+    : ["Reading ", named(chosen.box.stack === "encoder" ? "key" : "query", wordOf(chosen))];
+}
+
+/** The word that the chosen vector writes in a layer of a decoder, else the one that it reads. */
+const wordOf = (chosen: Chosen): string | undefined =>
+  (isWriting(chosen) ? chosen.reply.written! : tokensOf(chosen.reply, chosen.box.stack))[chosen.row];
+
+/** "The vector that writes “su”", or "The vector of “teacher”". */
+export const vectorInWords = (chosen: Chosen): string =>
+  `The vector ${isWriting(chosen) ? "that writes" : "of"} “${visible(wordOf(chosen) ?? "")}”`;
+
+/** What the chosen word's bars show. */
+export function looksInWords(chosen: Chosen): string {
+  const word = `“${visible(wordOf(chosen) ?? "")}”`;
+  return isWriting(chosen) ? `The weights for writing ${word}` : `What ${word} looks at`;
 }
 
 const count = (all: readonly number[], value: number) => all.filter((each) => each === value).length;

@@ -119,7 +119,7 @@ interface FieldProps {
   onInput?: () => void;
 }
 
-/** A pencil; a click on it shows the field for another sentence. */
+/** A pencil; a click on it shows the field for another sentence, which closes when that is shown. */
 export function SentenceField(props: FieldProps) {
   const { label = "Sentence", text, problem, suggestions = [], onRead, onInput } = props;
   const [open, setOpen] = useState(false);
@@ -128,14 +128,24 @@ export function SentenceField(props: FieldProps) {
   useEffect(() => {
     if (open) field.current?.select();
   }, [open]);
-  useEffect(() => {
+  const entered = useRef(false);
+  const close = () => {
+    if (field.current?.matches(":focus")) pencil.current?.focus();
+    setOpen(false);
+  };
+  useLayoutEffect(() => {
     // What is being typed stays.
-    if (field.current && field.current !== document.activeElement) field.current.value = text;
+    if (entered.current || !field.current?.matches(":focus")) close();
   }, [text]);
+  const read = (typed: string) => {
+    entered.current = true;
+    onRead(typed);
+    if (typed === text) close();
+  };
   const type = (typed: string) => {
     if (field.current) field.current.value = typed;
     field.current?.focus();
-    onRead(typed);
+    read(typed);
   };
   return (
     <>
@@ -163,12 +173,13 @@ export function SentenceField(props: FieldProps) {
           enterkeyhint="go"
           data-lm-suppress-shortcuts="true"
           defaultValue={text}
-          onInput={onInput}
+          onInput={() => {
+            entered.current = false;
+            onInput?.();
+          }}
           onKeyDown={(event) => {
-            if (event.key === "Escape") {
-              setOpen(false);
-              pencil.current?.focus();
-            } else if (event.key === "Enter" && !event.isComposing) onRead(event.currentTarget.value);
+            if (event.key === "Escape") close();
+            else if (event.key === "Enter" && !event.isComposing) read(event.currentTarget.value);
             else return event.stopPropagation();
             event.preventDefault();
             event.stopPropagation();

@@ -179,6 +179,12 @@ def _batch_of(text: str) -> list[str]:
     return [text, " ".join(words[: (len(words) + 1) // 2])]
 
 
+def _words_read(asked: _Asked, text: str) -> dict[str, Any]:
+    """Return what shows a text in the position lab, once the model has read it."""
+    asked.read(text)
+    return word_traits(asked.model.vocabulary.words_of(text))
+
+
 def _last_word(trace: ForwardTrace) -> str:
     """Return the last word of a text that is no mark."""
     words = [*(trace.source_tokens or trace.target_tokens)]
@@ -275,7 +281,7 @@ _ROOMS: tuple[_Kind, ...] = (
         PositionLab,
         ("translate",),
         lambda asked, text: position_lab(asked.model, text, engine=asked.engine),
-        lambda asked, text: word_traits(asked.model.vocabulary.words_of(text)),
+        _words_read,
     ),
     _Kind(
         "writing",

@@ -20,6 +20,7 @@ export function Inspector({ sides, theme, onFollow }: InspectorProps) {
   const tokens = sides.flatMap(({ entry }) => (entry ? [...entry.queries, ...entry.keys] : []));
   return (
     <>
+      <p class="vt-caption">Recorded during training, with these sentences only.</p>
       {sides.map((side) => (
         <Details key={side.index} {...{ side, theme, onFollow }} isNamed={sides.length > 1} />
       ))}

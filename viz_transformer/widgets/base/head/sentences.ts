@@ -125,9 +125,10 @@ const SENTENCES: Record<string, (told: Told) => string> = {
 export function meaningOf(layer: Layer, chosen: Choice, { name, row, col }: Cell): string {
   const word = quoted(layer.queries[chosen.query] ?? "");
   const key = quoted(layer.keys[["seen", "k", "v"].includes(name) ? row : col] ?? "");
+  const which = layer.reads ? "the vector that writes" : "the vector of";
   const meanings: Record<string, string> = {
-    x: `number ${col} of the vector of ${word}`,
-    all: `number ${col} of the vector of ${quoted(layer.queries[row] ?? "")}`,
+    x: `number ${col} of ${which} ${word}`,
+    all: `number ${col} of ${which} ${quoted(layer.queries[row] ?? "")}`,
     seen: `number ${col} of the vector of ${key}`,
     b_q: "a bias, added to every query",
     b_k: "a bias, added to every key",
