@@ -23,7 +23,7 @@ _DOCUMENT = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 {policy}
 <title>{title}</title>
-{styles}
+<style>{style}</style>
 </head>
 <body data-jp-theme-light>
 {body}
@@ -53,12 +53,12 @@ def document(
         styles: the style sheets besides the colours, as `inline_style` returns them.
         policy: what else is allowed, by directive; see `policy_element`.
     """
-    styles = [inline_style(text_beside(__file__, "theme.css")), *styles]
-    allowed = {"style-src": [source_hash(style) for style in styles], **(policy or {})}
+    style = "\n".join([inline_style(text_beside(__file__, "theme.css")), *styles])
+    allowed = {"style-src": [source_hash(style)], **(policy or {})}
     return _DOCUMENT.format(
         policy=policy_element(allowed),
         title=html.escape(title),
-        styles="\n".join(f"<style>{style}</style>" for style in styles),
+        style=style,
         body=body,
     )
 
