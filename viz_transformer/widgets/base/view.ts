@@ -175,9 +175,9 @@ function roomAround(root: HTMLElement, outer: Element) {
   const [view, whole] = [root.getBoundingClientRect(), outer.getBoundingClientRect()];
   if (!outer.matches(".vt-presenting")) return BARS + whole.height - view.height;
   if (outer === root) return 0;
-  // It is as high as the screen itself.
-  const [first, last] = [outer.firstElementChild as Element, outer.lastElementChild as Element];
-  return last.getBoundingClientRect().bottom - first.getBoundingClientRect().top - view.height;
+  // It is as high as the screen itself, whatever stands in it.
+  const beside = Array.from(outer.children).filter((child) => !child.contains(root));
+  return beside.reduce((sum, child) => sum + child.getBoundingClientRect().height, 0);
 }
 
 /** The colours and fonts of the page, and a function that measures text in them. */
