@@ -10,6 +10,7 @@ import {
   momentInWords,
 } from "../../viz_transformer/widgets/training_scrubber/sentences.ts";
 import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
+import { nearestValue } from "../../viz_transformer/widgets/base/scales.ts";
 import { assertNear, assertTable, halves, withoutMarks } from "./helpers.mjs";
 
 /** The same bytes from an odd place on, as those of a message may stand. */
@@ -72,7 +73,7 @@ test("losses are told with the record that they are of", () => {
   const losses = [0, 0.25, 0.004, 12.345, NaN].map(runs.formatLoss);
   assert.equal(losses.join(), "0.00,0.25,0.004,12.35,not a number");
   // The other run is shown at the moment of the nearest step, of two alike the earlier.
-  const nearest = [24, 26, 25, 900].map((step) => runs.nearestIndex([0, 10, 40], step));
+  const nearest = [24, 26, 25, 900].map((step) => nearestValue([0, 10, 40], step));
   assert.deepEqual(nearest, [1, 2, 1, 2]);
   const told = runs.curvesInWords([RUN, BARE], [1, 0]);
   assert.match(

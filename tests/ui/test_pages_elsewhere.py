@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,6 +12,7 @@ import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 
 import viz_transformer as vt
+from tests.support.exported_pages import served_folder
 from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.ui_jupyterlab import errors_of
 from tests.support.ui_staged import STAGED
@@ -53,25 +50,6 @@ def host_of(page: Path, more: str = "") -> Path:
 
 def framed(page: Page) -> FrameLocator:
     return page.frame_locator("iframe.viz-transformer")
-
-
-@contextmanager
-def serving_folder(folder: Path) -> Iterator[str]:
-    """Serve a folder from this machine; yields its address."""
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def test_in_a_sandboxed_frame_a_page_works_says_its_height_and_listens_to_nobody(
@@ -199,7 +177,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_a_site_works_below_a_path_and_in_a_sandboxed_frame(page: Page, site: Path) -> None:
     errors = errors_of(page)
-    with serving_folder(site.parents[1]) as address:
+    with served_folder(site.parents[1]) as address:
         page.goto(f"{address}/{quote(site.parent.name)}/")
         page.locator(".vt-lessons a").first.click()
         expect(page.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", DRAWN)

@@ -31,7 +31,7 @@ export function dotScores(query: Matrix, key: Matrix, nHeads: number, scale: num
   return scores;
 }
 
-/** a network with one hidden layer, its own in every head */
+/** A network with one hidden layer, its own in every head. */
 export interface Additive {
   /** [head, d_a, d_head] */
   wQ: Float32Array;

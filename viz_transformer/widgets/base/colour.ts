@@ -17,10 +17,10 @@ const LABEL_NAMES = Object.keys(shared.labels);
 const labelsOn = (theme: 0 | 1) => Object.values(shared.labels).map((both) => both[theme]);
 export const LABELS = { light: labelsOn(0), dark: labelsOn(1) };
 
-/** red, green and blue, each 0 to 255 */
+/** Red, green and blue, each 0 to 255. */
 export type Rgb = [number, number, number];
 
-/** the colours and fonts of the page around a view, for its canvases */
+/** The colours and fonts of the page around a view, for its canvases. */
 export interface Theme {
   name: "light" | "dark";
   /** Of the scale of weights. */

@@ -4,7 +4,7 @@
 import { quoted } from "../base/text.ts";
 import type { Cell } from "./selection.ts";
 
-/** the columns, left to right, and the kinds that join them */
+/** The columns, left to right, and the kinds that join them. */
 export interface LinkedPlan {
   /** `kind` and `axis`: what a click pins. */
   columns: { title: string; kind: string; axis: string }[];

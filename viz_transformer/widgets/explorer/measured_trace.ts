@@ -20,7 +20,7 @@ import type { Entry } from "./weight_store.ts";
 /** What is said of weights that are not normalised; trace_view.py says the same. */
 const NOT_NORMALISED = "These weights are not normalised: a row need not sum to 1.";
 
-/** a ForwardTrace, from Python or from the page's own model */
+/** A ForwardTrace, from Python or from the page's own model. */
 export interface RawTrace {
   sourceTokens: string[];
   targetTokens: string[];
@@ -33,7 +33,7 @@ export interface RawTrace {
   unnormalised?: boolean;
 }
 
-/** a trace with its weights at hand */
+/** A trace with its weights at hand. */
 interface Measured {
   trace: RawTrace;
   kinds: Record<string, KindWeights>;

@@ -4,7 +4,7 @@
 /** How far from 1 a row may sum: half precision and a few hundred keys stay well within it. */
 export const ROW_TOLERANCE = 0.01;
 
-/** the weights of one kind of attention */
+/** The weights of one kind of attention. */
 export interface KindWeights {
   kind: string;
   layers: number;

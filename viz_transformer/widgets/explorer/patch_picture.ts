@@ -12,7 +12,7 @@ const CAPTION = 52; // of three lines
 const SHADE = 0.3; // how far the picture lightens and darkens colours at most
 const HATCH = 7; // from one line over a masked patch to the next
 
-/** which tokens are patches */
+/** Which tokens are patches. */
 export interface Patches {
   rows: number;
   cols: number;

@@ -39,7 +39,7 @@ const MANY_WEIGHTS = 4e6; // of a kind: its heads are measured only where their 
 
 export type Head = HeadPlace;
 
-/** what only this view has: another view of the same model has its own */
+/** What only this view has: another view of the same model has its own. */
 export interface ViewState {
   /** The cell under the pointer. */
   hover: Picked | null;
@@ -54,7 +54,7 @@ export interface ViewState {
   isNarrow: boolean;
 }
 
-/** what a snapshot is taken from */
+/** What a snapshot is taken from. */
 interface Sources {
   model: Model;
   store: WeightStore;
@@ -115,7 +115,7 @@ export function takeSnapshot(
   const snapshot = {
     options,
     state,
-    /** which picture is on the stage */
+    /** Which picture is on the stage. */
     mode: modeOf(options, linked, patches),
     canShowSentence: fitsSentence(entries),
     entries,
@@ -123,33 +123,33 @@ export function takeSnapshot(
     chosen,
     entry,
     shown,
-    /** the columns of all kinds, where they can be linked; `linked` where they are */
+    /** The columns of all kinds, where they can be linked; `linked` where they are. */
     plan,
     linked,
-    /** the pictures that join the columns of tokens, and the columns' tokens */
+    /** The pictures that join the columns of tokens, and the columns' tokens. */
     links,
     names,
-    /** cells {kind, query, key}, in the indices of the pictures */
+    /** Cells {kind, query, key}, in the indices of the pictures. */
     pinned,
     active,
-    /** what is active, or before anything is chosen the query that is shown */
+    /** What is active, or before anything is chosen the query that is shown. */
     lit,
     chosenOf,
     pictureOf,
     sections,
-    /** which keys are the patches of a picture; null where they are words, or all kinds are linked */
+    /** Which keys are the patches of a picture; null where they are words, or all kinds are linked. */
     patches,
-    /** what the picture shows: every token by itself, also one that is hidden or merged in the heatmap */
+    /** What the picture shows: every token by itself, also one that is hidden or merged in the heatmap. */
     pictured:
       patches && pictures.show(chosen, { ...options, hideSpecial: false, mergeWords: false, pairs: {} }),
     overviewOf: (kind: string) => overviewOf(store, kind, options),
-    /** for each column, 1 for a token that is searched for */
+    /** For each column, 1 for a token that is searched for. */
     found: memo("found", [linkNames, options.search], () =>
       names.map((each) => foundIn(each, options.search)),
     ),
-    /** the lit cell, row or column as it is read, at most so many weights of it */
+    /** The lit cell, row or column as it is read, at most so many weights of it. */
     read: (most: number) => readOf(snapshot, most, () => exactWeight(store, snapshot)),
-    /** what is lit, in short, for screen readers */
+    /** What is lit, in short, for screen readers. */
     told: () => toldOf(snapshot),
     problem: store.problem,
     /** Where in the columns a cell's tokens stand, the one that paths start from first. */

@@ -25,7 +25,7 @@ interface Filter {
   least: number | null;
 }
 
-/** the heads of one kind */
+/** The heads of one kind. */
 export interface WallHeads {
   /** In their order: in that of layers all of them, otherwise those kept. */
   cells: LayerHead[];

@@ -15,7 +15,7 @@ const [TEXT_WIDTH, TEXT_HEIGHT] = [38, 10]; // of a label with a number in it
 const LEAST_LABEL = 4; // pixels of colour beside a picture
 const [LABEL_WIDTH, LABEL_HEIGHT] = [44, 16]; // with less beside a picture, a name goes below it
 
-/** where the heads of a kind stand */
+/** Where the heads of a kind stand. */
 export interface WallSection {
   kind: string;
   layers: number;

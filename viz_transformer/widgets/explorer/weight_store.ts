@@ -21,7 +21,7 @@ const WAIT_MS = 2500; // after this long without a reply the viewer is told
 const MOST_PREFETCHED = 256 * 1024; // bytes; heads larger than this are not fetched before they are shown
 const MOST_PIXELS = 64; // a side of the overview's pictures
 
-/** one kind of attention: its tokens and sizes, and what is here of its weights */
+/** One kind of attention: its tokens and sizes, and what is here of its weights. */
 export interface Entry {
   kind: string;
   layers: number;

@@ -40,6 +40,7 @@ export class Studio {
   #news = { studio: false, room: false };
   #due = false;
   #own = false; // whether it is the studio that sets its traits
+  #reads = 0; // sentences typed in a room that follows
   #kernel: ReturnType<typeof connectKernel>;
   #choices = watchChoices();
   #idle: ReturnType<typeof setTimeout> | undefined;
@@ -217,10 +218,12 @@ export class Studio {
     this.#set({ drawn: { ...this.#get("drawn"), [key]: text } });
   }
 
-  /** Have a sentence read that was typed in a room that follows; what is wrong with it, or null. */
+  /** Have a sentence read that was typed in a room that follows; what is wrong with it, or null. The newest counts. */
   async #read(text: string, key: string): Promise<Problem | null> {
+    const [count, before] = [++this.#reads, this.#get("sentence")];
     try {
       const { traits } = await this.#kernel.ask({ text, room: key });
+      if (count !== this.#reads || this.#get("sentence") !== before) return null;
       this.#show(this.#rooms.get(key)!, key, text, traits);
       this.#apply({ sentence: text });
       return null;

@@ -16,7 +16,6 @@ import {
   headAtMoment,
   logTicks,
   lossRange,
-  nearestIndex,
   type Run,
   stepAxis,
 } from "./runs.ts";
@@ -104,7 +103,7 @@ function Scrubbed({ plot, films, frame, height, told, onMoment, placeOf }: Scrub
     if (to !== held.current) onMoment(to);
     held.current = to;
   };
-  const loss = run.losses[nearestIndex(run.steps, run.moments[moment]!)];
+  const loss = run.losses[nearestValue(run.steps, run.moments[moment]!)];
   const x = xs[moment]!;
   return (
     <>
@@ -170,7 +169,7 @@ function Losses({
     return linePath(plot, Array.from(steps, placeOf), finite);
   }, [film.run, left, right, top, bottom]);
   const step = moments[film.moment]!;
-  const loss = losses[nearestIndex(steps, step)];
+  const loss = losses[nearestValue(steps, step)];
   return (
     <>
       <path class={kind} d={line} />

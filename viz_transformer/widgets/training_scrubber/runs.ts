@@ -1,5 +1,6 @@
 // Recorded runs: their numbers, their heads at a moment, and both in words. No DOM.
 
+import { nearestValue } from "../base/scales.ts";
 import { TASKS } from "../base/tasks.ts";
 import { differences } from "../base/text_difference.ts";
 import { formatNumber, markMeaning, shortNumber, visible } from "../base/text.ts";
@@ -89,15 +90,6 @@ export function headAtMoment(
   const table = halfTable();
   const start = ((moment * layers + layer) * heads + head) * rows * cols;
   return Float32Array.from(halves.subarray(start, start + rows * cols), (bits) => table[bits]);
-}
-
-/** The index of the step in a rising list that is nearest to another; of two alike, the earlier. */
-export function nearestIndex(steps: ArrayLike<number>, step: number): number {
-  let best = 0;
-  for (let i = 1; i < steps.length; i++) {
-    if (Math.abs(steps[i]! - step) < Math.abs(steps[best]! - step)) best = i;
-  }
-  return best;
 }
 
 /**
@@ -193,7 +185,7 @@ export function lossesInWords(
 ): string {
   const own = `this sentence’s ${formatLoss(momentLosses[moment * sources.length + sentence]!)} nats per token`;
   if (!losses.length) return own;
-  const record = nearestIndex(steps, moments[moment]!);
+  const record = nearestValue(steps, moments[moment]!);
   const where = steps[record] === moments[moment] ? "" : ` (at step ${steps[record]})`;
   return `training loss ${formatLoss(losses[record]!)}${where}, ${own}`;
 }
@@ -252,7 +244,7 @@ export function curvesInWords(runs: readonly Run[], moments: readonly number[]):
     const name = visible(given);
     if (!losses.length) return `${name}: no loss was recorded.`;
     const step = own[moments[index]!]!;
-    return `Loss of ${name}: from ${formatLoss(losses[0]!)} to ${formatLoss(losses.at(-1)!)} nats per token; ${formatLoss(losses[nearestIndex(steps, step)]!)} at step ${step}.`;
+    return `Loss of ${name}: from ${formatLoss(losses[0]!)} to ${formatLoss(losses.at(-1)!)} nats per token; ${formatLoss(losses[nearestValue(steps, step)]!)} at step ${step}.`;
   });
   return told.join(" ");
 }

@@ -6,6 +6,7 @@ import { HeadGrid } from "../base/heads.tsx";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { shortened } from "../base/text.ts";
 import { newestReply } from "../base/replies.ts";
+import { nearestValue } from "../base/scales.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
@@ -18,7 +19,6 @@ import {
   type Cell,
   type Heads,
   headAtMoment,
-  nearestIndex,
   type Run,
   readHeads,
   readRun,
@@ -105,7 +105,7 @@ function Scrubber(frame: Frame<Traits>) {
   const place = `${traits.sentence} ${traits.kind}`; // what a followed cell is of
   const first = Math.min(traits.moment, runs[0]!.moments.length - 1);
   const sides = runs.map((run, index): Side => {
-    const moment = nearestIndex(run.moments, runs[0]!.moments[first]!);
+    const moment = nearestValue(run.moments, runs[0]!.moments[first]!);
     const entry = kinds?.[index]?.[traits.kind] ?? null;
     const chosen = chosenHead(index, entry, traits);
     const { layer, head } = chosen;
