@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { LABELS, labelColour } from "../../viz_transformer/widgets/base/colour.ts";
-import { headInWords } from "../../viz_transformer/widgets/explorer/sentences.ts";
+import { headInWords, headline } from "../../viz_transformer/widgets/explorer/sentences.ts";
 import { shownInWords } from "../../viz_transformer/widgets/explorer/selection.ts";
 import * as wall from "../../viz_transformer/widgets/explorer/wall_heads.ts";
 import {
@@ -126,4 +126,11 @@ test("each head of the wall is found under its middle, and stays inside the room
       const found = wallHeadAt(layout, x + width / 2, y + height / 2);
       assert.deepEqual(found, { kind: section.kind, layer, head });
     }
+});
+
+test("a wall says how many patterns are clear, and of none that chance could make them", () => {
+  const wall = (...labels) =>
+    headline({ mode: "wall", sections: [{ layers: 1, heads: 2, labels: [labels], signed: false }] });
+  assert.deepEqual(wall({ name: "previous token" }, null), ["1 of 2 heads have a clear pattern"]);
+  assert.deepEqual(wall(null, null), ["No pattern of these 2 heads is beyond chance in this text"]);
 });

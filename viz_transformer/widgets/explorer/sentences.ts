@@ -84,8 +84,11 @@ function wallInWords(sections: Snapshot["sections"]): string {
   const all = sections.reduce((sum, { layers, heads }) => sum + layers * heads, 0);
   const labels = sections.flatMap((section) => (section.labels ? section.labels.flat() : []));
   const clear = labels.filter(Boolean).length;
-  if (sections.some(({ signed }) => signed)) return `All ${all} heads`;
-  return labels.length === all ? `${clear} of ${all} heads have a clear pattern` : `All ${all} heads`;
+  if (labels.length !== all || sections.some(({ signed }) => signed)) return `All ${all} heads`;
+  // A short text has too few rows to prove any, however plain the pictures look.
+  return clear
+    ? `${clear} of ${all} heads have a clear pattern`
+    : `No pattern of these ${all} heads is beyond chance in this text`;
 }
 
 /** The line below: where, in the linked columns, the word that is read has looked itself. */
