@@ -129,8 +129,11 @@ test("each head of the wall is found under its middle, and stays inside the room
 });
 
 test("a wall says how many patterns are clear, and of none that chance could make them", () => {
-  const wall = (...labels) =>
-    headline({ mode: "wall", sections: [{ layers: 1, heads: 2, labels: [labels], signed: false }] });
+  const wall = (...labels) => {
+    /** @type {any} */
+    const snapshot = { mode: "wall", sections: [{ layers: 1, heads: 2, labels: [labels], signed: false }] };
+    return headline(snapshot);
+  };
   assert.deepEqual(wall({ name: "previous token" }, null), ["1 of 2 heads have a clear pattern"]);
   assert.deepEqual(wall(null, null), ["No pattern of these 2 heads is beyond chance in this text"]);
 });
