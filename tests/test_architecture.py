@@ -57,7 +57,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "training": {"model", "corpus", "config", "checkpoint"},
     "decoding": {"model", "vocabulary", "trace"},
     "tracing": {"model", "trace"},
-    "intervening": {"model", "trace", "tracing"},
+    "intervening": {"model", "trace", "tracing", "vocabulary"},
     "attribution": {"intervening", "tracing", "trace", "vocabulary"},
     "experiments": {
         "config",

@@ -14,24 +14,19 @@ from torch import Tensor, nn
 
 from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, run
 from viz_transformer.attribution.residual import before, find_blocks
-from viz_transformer.attribution.scores import difference, target_ids, token_names
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
-from viz_transformer.intervening.ranking import as_number
+from viz_transformer.intervening.metric import MetricLike, as_number
 from viz_transformer.intervening.rewriting import rewritten
 from viz_transformer.trace import KINDS, PatchingMap
 from viz_transformer.tracing.restore import evaluating
-
-#: A token, whose logit is measured; two tokens, whose logits are subtracted; or a function of the
-#: logits [position, vocab].
-Metric = str | int | tuple[str | int, str | int] | Callable[[Tensor], Any]
 
 
 def patching(
     model: Any,
     clean: PromptLike,
     corrupted: PromptLike,
-    metric: Metric,
+    metric: MetricLike,
     what: str = "heads",
     *,
     tokenizer: Any = None,
@@ -66,7 +61,8 @@ def patching(
             sound, as the numbers that the model reads or as what its processor returns.
         corrupted: a prompt of the same length that leads to another answer.
         metric: what is measured: a token or a class, whose logit it is; two of them, for the difference of
-            their logits; or a function of the logits [position, vocab], of a classifier [class].
+            their logits; a slice of positions, for the mean loss of the clean prompt's tokens there; or a
+            function of the logits [position, vocab], of a classifier [class].
         what: ``"heads"`` patches the output of a head at all positions; ``"positions"`` patches the
             residual stream that enters a layer, at one position.
         tokenizer: Hugging Face's, or a vocabulary of ours.
@@ -107,11 +103,16 @@ def patching(
     with evaluating(model):
         kept, clean_logits = _run_clean(model, places, prompts[0])
         corrupted_logits = run(model, prompts[1])[0]  # [position, vocab]
-        measure, name = _parse_metric(metric, prompts[0], clean_logits, prompts[0].index_of(position))
-        clean_value, corrupted_value = measure(clean_logits), measure(corrupted_logits)
-        _check_apart(clean_value, corrupted_value, name)
+        chosen = prompts[0].metric(metric, clean_logits, prompts[0].index_of(position))
+        clean_value, corrupted_value = (
+            as_number(chosen.measure(each)) for each in (clean_logits, corrupted_logits)
+        )
+        _check_apart(clean_value, corrupted_value, chosen.name)
         values = [
-            [measure(logits) for logits in _patched(model, place, numbers, prompts[1], batch_size)]
+            [
+                as_number(chosen.measure(logits))
+                for logits in _patched(model, place, numbers, prompts[1], batch_size)
+            ]
             for place, numbers in zip(places, kept, strict=True)
         ]
     return PatchingMap(
@@ -120,7 +121,7 @@ def patching(
         values=np.array(values),
         clean=clean_value,
         corrupted=corrupted_value,
-        metric=name,
+        metric=chosen.name,
         clean_tokens=_joined(sides[0].tokens, width),
         corrupted_tokens=_joined(sides[1].tokens, width),
     )
@@ -202,32 +203,6 @@ def _patched(
         with place.hook(lambda numbers, parts=parts: torch.where(parts, clean, numbers)):  # type: ignore[misc]
             logits = run(model, prompt, len(parts))
         yield from logits
-
-
-def _parse_metric(
-    metric: Metric, prompt: Prompt, logits: Tensor, place: int
-) -> tuple[Callable[[Tensor], float], str]:
-    """Return a metric as a function of the logits [position, vocab], and in words; tokens stand at a place.
-
-    Raises:
-        UserError: if it is none.
-    """
-    if callable(metric):
-        own = metric
-
-        def measured(logits: Tensor) -> float:  # of a classifier, the logits [class]
-            return as_number(own(logits[0] if prompt.is_classified else logits))
-
-        return measured, getattr(metric, "__name__", "metric").strip("<>")
-    tokens = tuple(metric) if isinstance(metric, tuple | list) else (metric, None)
-    if len(tokens) != 2 or tokens[0] is None:
-        raise UserError(
-            f"metric={metric!r:.60} is no metric; give a token, a pair of tokens (right, wrong), or a "
-            "function of the logits [position, vocab]"
-        )
-    ids = target_ids(logits[place], prompt.namer, *tokens)
-    name = "logit of " + " − ".join(token_names(prompt.namer, ids))
-    return lambda logits: float(difference(logits[place], ids)), name
 
 
 def _joined(tokens: tuple[str, ...], width: int) -> tuple[str, ...]:
