@@ -99,6 +99,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "tours": {"live", "widgets", "translator", "trace", "analysis", "plots"},
     "labs": None,
     "live": {
+        "attribution",
         "engine",
         "huggingface_text",
         "text_model",
