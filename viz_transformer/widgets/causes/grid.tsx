@@ -208,7 +208,7 @@ function Names({ grid, layout, theme, unit, others, isPatched }: Part) {
         const other = others[at] ?? null;
         if (other === null)
           return (
-            <text key={`${at}`} x={left - GAP} y={y}>
+            <text key={`${at}`} class="vt-of-key" x={left - GAP} y={y}>
               {elide(name, left - 2 * GAP, measure)}
             </text>
           );
@@ -216,10 +216,10 @@ function Names({ grid, layout, theme, unit, others, isPatched }: Part) {
         const own = elide(name, room, measure);
         return (
           <g key={`${at}`} class="vt-cause-pair">
-            <text class="vt-cause-was" x={left - 4 * GAP - measure(own)} y={y}>
+            <text class="vt-of-was" x={left - 4 * GAP - measure(own)} y={y}>
               {elide(other, room, measure)}
             </text>
-            <text x={left - 2.6 * GAP} y={y}>
+            <text class="vt-of-you" x={left - 2.6 * GAP} y={y}>
               {own}
             </text>
             {isPatched && (
@@ -266,6 +266,7 @@ function Texts({ grid, layout, theme, unit }: Part) {
       {Array.from(grid.values, (_, index) => (
         <text
           key={`${index}`}
+          class={grid.kind === "rank" ? "vt-of-query" : undefined}
           x={left + cell * (Math.floor(index / rows) + 0.5)}
           y={top + row * ((index % rows) + 0.5)}
           style={{ fill: textColourOn(cellRgb(grid, index, theme)) }}
