@@ -33,7 +33,7 @@ export interface GridProps {
   /** Whether a press patches, so that a drag carries it along. */
   isPatched: boolean;
   onPress: (place: Place, isAdding: boolean) => void;
-  onDrag: (place: Place) => void;
+  onDrag: (from: Place, to: Place) => void;
   onChoose: (place: Place) => void;
 }
 
@@ -146,9 +146,12 @@ function Drawn(props: Part) {
   );
 }
 
-/** What the pointer does: a press on a cell, or on a row's name for its first layer, and a drag along the layers. */
+/**
+ * What the pointer does: a press on a cell, or on a row's name for its first layer, and a drag along the layers. What
+ * was patched before is taken along, or taken back where the pointer does not move.
+ */
 function useDrag(props: Part, canvas: RefObject<HTMLCanvasElement | null>, focus: (place: Place) => void) {
-  const drag = useRef<Place | null>(null);
+  const drag = useRef<{ at: Place; isTakenBack: boolean } | null>(null);
   const under = (event: PointerEvent): Place => {
     const frame = canvas.current!.getBoundingClientRect();
     const inside = (share: number, count: number) =>
@@ -158,31 +161,33 @@ function useDrag(props: Part, canvas: RefObject<HTMLCanvasElement | null>, focus
       at: inside((event.clientY - frame.top) / frame.height, props.grid.rows.length),
     };
   };
-  const end = () => {
-    drag.current = null;
-  };
   return {
     onPointerDown(event: PointerEvent): void {
       if (event.button !== 0) return;
-      const place = under(event);
+      const at = under(event);
       canvas.current!.focus({ preventScroll: true });
       event.preventDefault(); // no selection of text
       if (props.isPatched) (event.currentTarget as Element).setPointerCapture(event.pointerId);
-      drag.current = place;
-      focus(place);
-      props.onPress(place, event.shiftKey);
+      drag.current = { at, isTakenBack: props.patches.some((each) => samePlace(each, at)) };
+      focus(at);
+      if (!drag.current.isTakenBack) props.onPress(at, event.shiftKey);
     },
     onPointerMove(event: PointerEvent): void {
-      const was = drag.current;
-      if (!was || !props.isPatched) return;
-      const to = { layer: under(event).layer, at: was.at };
-      if (to.layer === was.layer) return;
-      drag.current = to;
+      if (!drag.current || !props.isPatched) return;
+      const { at } = drag.current;
+      const to = { layer: under(event).layer, at: at.at };
+      if (to.layer === at.layer) return;
+      drag.current = { at: to, isTakenBack: false };
       focus(to);
-      props.onDrag(to);
+      props.onDrag(at, to);
     },
-    onLostPointerCapture: end,
-    onPointerUp: end,
+    onPointerUp(event: PointerEvent): void {
+      if (drag.current?.isTakenBack) props.onPress(drag.current.at, event.shiftKey);
+      drag.current = null;
+    },
+    onLostPointerCapture(): void {
+      drag.current = null;
+    },
   };
 }
 
