@@ -458,19 +458,25 @@ def _logits_of_head(model: Any, prompt: Prompt, place: int, site: AttentionSite,
         UserError: if its stack does not write, or the logits are no linear function of the stream.
     """
     blocks = find_blocks(model)
+    if site.name not in {each.name for each in (*blocks.sites, *blocks.cross)}:
+        raise UserError(f"the {site.kind} of {type(model).__name__} writes no tokens")
     states, _ = read_states(blocks, prompt)
-    vector = None
+    vector = exact(states[0, place])  # until the block of the head is reached
     for number, block in enumerate(written_by(blocks, prompt, place, states)):
         for which, written in enumerate(block):
             if _is_at(blocks, number, which, site):
                 vector = written.parts[head]  # [d_model]
-            if vector is not None and written.norm is not None:
+            if written.norm is not None:
                 vector = written.norm(vector)
-    if vector is None:
-        raise UserError(f"the {site.kind} of {type(model).__name__} writes no tokens")
-    norm = first_reader(blocks, prompt, place)
-    normed = FrozenNorm(norm, states[-1, place])(vector)
-    rows = torch.stack([normed, 2 * normed, torch.zeros_like(normed)]).to(states)
-    once, twice, nothing = exact(logits_of(blocks, prompt, norm, rows))  # each [vocab]
-    check_same(twice - nothing, 2 * (once - nothing), "the logits are no linear function of the last norm")
+    module, added = blocks.modules[-1], vector
+    if written.norm is None:  # a norm stands behind the blocks
+        module = first_reader(blocks, prompt, place)
+        added = FrozenNorm(module, states[-1, place])(vector)
+    rows = torch.stack([added, 2 * added, torch.zeros_like(added)]).to(states)
+    once, twice, nothing = exact(logits_of(blocks, prompt, module, rows))  # each [vocab]
+    check_same(
+        twice - nothing,
+        2 * (once - nothing),
+        "the logits are no linear function of what the last block leaves",
+    )
     return once - nothing
