@@ -178,3 +178,24 @@ def test_the_key_of_a_cross_attention_was_made_by_the_encoder() -> None:
 def test_what_has_no_such_score_is_refused(make, changes, message) -> None:
     with pytest.raises(UserError, match=message):
         score_parts(make(), IDS, **{"layer": 1, "head": 0, "query": 4, "key": 1} | changes)
+
+
+@pytest.mark.usefixtures("no_window")
+def test_a_figure_has_a_line_for_each_pair_as_wide_as_what_it_adds() -> None:
+    parts = score_parts(causal.gpt2(), IDS, layer=1, head=3, query=-1, key=1)
+    ax = vt.plots.plot_score_parts(parts)
+    widths = {line.get_gid(): line.get_linewidth() for line in ax.lines}
+    for i, j in np.argwhere(np.abs(parts.values) >= 0.02 * np.abs(parts.values).max()):
+        width = 12 * abs(parts.values[i, j]) / np.abs(parts.values).max()
+        assert widths[f"{parts.query_parts[i]} × {parts.key_parts[j]}"] == pytest.approx(width)
+    assert f"is {parts.score:+.2f}".replace("-", "−") in ax.get_title(loc="left")
+
+
+def test_small_parts_together_add_what_they_add_alone() -> None:
+    parts = score_parts(causal.gpt2(), IDS, layer=1, head=3, query=-1, key=1)
+    few = parts.shortened(5)
+    assert few.values.shape == (5, 5)
+    assert few.query_parts[-2:] == ("4 others", "biases")
+    assert few.values.sum() == pytest.approx(parts.values.sum())
+    largest = int(np.argmax(np.abs(parts.by_key[:-1])))
+    assert few.by_key[few.key_parts.index(parts.key_parts[largest])] == pytest.approx(parts.by_key[largest])

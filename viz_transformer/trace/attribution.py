@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -224,6 +224,29 @@ class ScoreParts:
     def by_key(self) -> NDArray[np.float64]:
         """What each part of the key adds, with all of the query, [key part]."""
         return self.values.sum(0)
+
+    def shortened(self, most: int) -> ScoreParts:
+        """Return the same score with fewer parts on either side: the largest, all others as one, the biases.
+
+        Args:
+            most: how many parts a side may have, at least 3.
+        """
+        names, sums = [], []  # [side]
+        for of_side, sizes in (
+            (self.query_parts, np.abs(self.by_query)),
+            (self.key_parts, np.abs(self.by_key)),
+        ):
+            n_parts = len(of_side)
+            kept = [*range(n_parts - 1)]
+            if n_parts > most:
+                kept = sorted(np.argsort(-sizes[:-1], kind="stable")[: most - 2].tolist())
+            others = [part for part in range(n_parts - 1) if part not in kept]
+            groups = [*([part] for part in kept), *([others] if others else []), [n_parts - 1]]
+            told = [f"{len(others)} others"] if others else []
+            names.append((*(of_side[part] for part in kept), *told, of_side[-1]))
+            sums.append(np.array([np.isin(range(n_parts), group) for group in groups], dtype=float))
+        values = sums[0] @ self.values @ sums[1].T  # [query group, key group]
+        return replace(self, query_parts=names[0], key_parts=names[1], values=values)
 
     def __repr__(self) -> str:
         """Return the score and its largest pairs."""
