@@ -136,6 +136,9 @@ def test_a_switch_keeps_the_word_that_is_shown(
     ):
         kept_page.get_by_role("group", name="Trace", exact=True).get_by_role("button", name=label).click()
         expect(head).to_contain_text(says)
+        role = "vt-of-query"  # who attends has one colour, in the sentence and on its chip
+        expect(head.locator("bdi").first).to_have_class(role)
+        expect(kept_page.locator("main .vt-chip[aria-pressed=true]")).to_contain_class(role)
 
 
 # --- The architecture -----------------------------------------------------------------------------

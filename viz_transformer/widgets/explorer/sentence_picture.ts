@@ -261,7 +261,8 @@ function drawWord(
   const { roles } = theme;
   const { target, source } = chosenWords(snapshot);
   const isChosen = word.index === (word.kind === "cross" ? target : source);
-  const isRead = word.kind === "encoder";
+  const isAsking = isChosen && snapshot.lit.kind === "encoder" && snapshot.lit.query !== null;
+  const isRead = word.kind === "encoder" && !isAsking;
   context.fillStyle = isRead ? roles["key-tint"] : roles["query-tint"];
   context.beginPath();
   context.roundRect(

@@ -189,7 +189,7 @@ function Header({
   return (
     <>
       {canPin ? (
-        <Chips label="Words read" tokens={source} kind="key" chosen={query} onChoose={onQuery} />
+        <Chips label="Words read" tokens={source} kind="key" chosen={query} isQuery onChoose={onQuery} />
       ) : (
         (source ?? [base.request.sentence]).map((token, i) => (
           <bdi class="vt-chip" key={`${i} ${token}`}>
