@@ -148,8 +148,8 @@ def test_a_page_that_is_too_large_names_settings_that_fit(tmp_path: Path) -> Non
         assert "\n" not in str(told.value)
         return str(told.value)
 
-    assert "; give bits=8 (about 1 MB), or allow it with max_megabytes=3" in refused(2)
-    assert "; give layers=range(2), bits=8 (about 1 MB), or allow it" in refused(0.8)
+    assert "; give bits=8 (about 0.6 MB), or allow it with max_megabytes=3" in refused(2)
+    assert "; give layers=range(2), bits=8 (about 0.5 MB), or allow it" in refused(0.5)
     assert "; show less, or allow it" in refused(0.1)
     assert export_html(view, tmp_path / "page.html", max_megabytes=2, bits=8).exists()
 

@@ -133,7 +133,9 @@ test("a page's model tells of changes as Jupyter's does, and its bytes are bytes
   model.off("change:layer", listener);
   model.set("layer", 2);
   assert.equal(heard, 1);
-  const state = /** @type {any} */ (await revive({ a: [1, null, "x"], b: { weights: { base64: "AAEC/w==" } } }));
+  const state = /** @type {any} */ (
+    await revive({ a: [1, null, "x"], b: { weights: { base64: "AAEC/w==" } } })
+  );
   assert.deepEqual(state.a, [1, null, "x"]);
   assert.ok(state.b.weights instanceof DataView);
   assert.deepEqual([...new Uint8Array(state.b.weights.buffer)], [0, 1, 2, 255]);

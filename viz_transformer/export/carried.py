@@ -61,7 +61,7 @@ def smaller_part(widgets: Iterable[Any], max_megabytes: float) -> str:
     if not count:
         return ""
     part = "bits=8" if count == n_layers else f"layers=range({count}), bits=8"
-    return f"{part} (about {size:.0f} MB)"
+    return f"{part} (about {size:.1f} MB)"
 
 
 def _explorers(widgets: Iterable[Any]) -> list[Any]:

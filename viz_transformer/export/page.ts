@@ -36,9 +36,15 @@ interface Manager {
   create_view: (model: Model) => Promise<{ el: HTMLElement; remove: (() => void) | undefined }>;
 }
 
+interface ScriptRules {
+  createScript: (text: string) => string;
+}
+
 declare global {
   /** The views' scripts by their names; a function returns what its script exports. */
   var vtViews: Record<string, Widget | (() => Promise<Widget>)> | undefined;
+  /** Of browsers whose policy may ask for it. */
+  var trustedTypes: { createPolicy: (name: string, rules: ScriptRules) => ScriptRules } | undefined;
 }
 
 /** Traits that Back leaves alone: the text size suits the reader, and replies are no choice. */
@@ -163,10 +169,11 @@ const scriptsRun: Promise<void> = runScripts(globalThis.document?.getElementById
 async function runScripts(held: Element | null | undefined): Promise<void> {
   if (!held) return;
   const texts: string[] = JSON.parse(await inflatedText(held.textContent));
+  const trusted = globalThis.trustedTypes?.createPolicy("viz-transformer", { createScript: (text) => text });
   const ran = new Promise<unknown>((resolve) => addEventListener("vt-views", resolve, { once: true }));
   for (const text of texts) {
-    const script = Object.assign(document.createElement("script"), { type: "module", textContent: text });
-    script.async = false; // in this order
+    const script = Object.assign(document.createElement("script"), { type: "module", async: false }); // in order
+    script.textContent = trusted?.createScript(text) ?? text;
     document.head.append(script);
   }
   await ran;
