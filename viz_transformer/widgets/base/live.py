@@ -177,9 +177,7 @@ def text_for(model: SomeModel, text: str | None, defaults: Mapping[str, str], la
     """
     if isinstance(model, HuggingFaceText):
         if text is None:
-            raise UserError(
-                f"a {type(model.model).__name__} has no text of its own; give one to begin with"
-            )
+            raise UserError(f"a {type(model.model).__name__} has no text of its own; give one to begin with")
         return given_text(text)
     check_suits(model, defaults, lab)
     return defaults[model.task] if text is None else text
