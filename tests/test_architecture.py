@@ -95,7 +95,7 @@ ALLOWED: dict[str, set[str] | None] = {
         "trace",
         "analysis",
     },
-    "huggingface_text": {"intervening", "tracing", "model", "text_model", "trace"},
+    "huggingface_text": {"decoding", "intervening", "tracing", "model", "text_model", "trace"},
     "tours": {"live", "widgets", "translator", "trace", "analysis", "plots"},
     "labs": None,
     "live": {
