@@ -51,7 +51,8 @@ def patch_lens(
     and what each head adds to the metric. All numbers are those of `vt.attribution`.
 
     >>> import viz_transformer as vt
-    >>> view = vt.patch_lens(vt.load_language_model(), "el gato", "la vaca")
+    >>> end = "no cruzó la calle porque estaba muy"
+    >>> view = vt.patch_lens(vt.load_language_model(), f"el gato negro {end}", f"la vaca negra {end}")
     >>> view.picture, view.restored("heads").shape  # [layer, head]
     ('positions', (2, 4))
 
