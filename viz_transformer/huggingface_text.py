@@ -160,7 +160,7 @@ class HuggingFaceText:
             UserError: as `answer`.
         """
         reading = self._reading(text, answer)
-        with self._changed(changes):
+        with self._changed(changes), evaluating(self.model):
             output = self._forward(reading, 1, output_attentions=True)
         return self._judged(reading, output, 0)
 
@@ -179,7 +179,7 @@ class HuggingFaceText:
         """
         reading = self._reading(text, answer)
         for rows in _batches(changes, len(reading.written)):
-            with scaled_apart(self.model, self._numbered(rows)):
+            with scaled_apart(self.model, self._numbered(rows)), evaluating(self.model):
                 output = self._forward(reading, len(rows), output_attentions=True)
             answers = self._answers_apart(text, answer, reading, output.logits, rows)
             for row, changed in enumerate(answers):
@@ -205,7 +205,7 @@ class HuggingFaceText:
 
     def _forward(self, reading: _Reading, n_rows: int, **options: Any) -> Any:
         given = {name: ids.expand(n_rows, -1) for name, ids in reading.given.items()}
-        with evaluating(self.model), attention_implementation(self.model, "eager"):
+        with attention_implementation(self.model, "eager"):
             return self.model(**given, return_dict=True, **options)
 
     def _answers_apart(

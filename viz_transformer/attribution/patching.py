@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,11 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from viz_transformer._work import between_parts
 from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, run
 from viz_transformer.attribution.residual import before, find_blocks
 from viz_transformer.attribution.scores import difference, target_ids, token_names
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
+from viz_transformer.intervening.apart import agree
+from viz_transformer.intervening.kept_run import KeptRun
 from viz_transformer.intervening.ranking import as_number
 from viz_transformer.intervening.rewriting import rewritten
 from viz_transformer.trace import KINDS, PatchingMap
@@ -106,12 +109,13 @@ def patching(
     )
     with evaluating(model):
         kept, clean_logits = _run_clean(model, places, prompts[0])
-        corrupted_logits = run(model, prompts[1])[0]  # [position, vocab]
+        begun = _kept_run(model, places, kept, prompts[1])
+        corrupted_logits = (begun.output if begun else run(model, prompts[1]))[0]  # [position, vocab]
         measure, name = _parse_metric(metric, prompts[0], clean_logits, prompts[0].index_of(position))
         clean_value, corrupted_value = measure(clean_logits), measure(corrupted_logits)
         _check_apart(clean_value, corrupted_value, name)
         values = [
-            [measure(logits) for logits in _patched(model, place, numbers, prompts[1], batch_size)]
+            [measure(logits) for logits in _patched(model, place, numbers, prompts[1], batch_size, begun)]
             for place, numbers in zip(places, kept, strict=True)
         ]
     return PatchingMap(
@@ -147,11 +151,13 @@ class _Place:
     """What can be patched in one layer.
 
     Attributes:
+        path: the module where it stands, as `named_modules` names it.
         hook: given a function from what stands there, [1, position, …], to what is to stand there,
             applies it in every run inside a ``with`` block.
         parts: bool [part, position or 1, …], True where a part's numbers stand.
     """
 
+    path: str
     hook: Callable[[Callable[[Tensor], Tensor]], AbstractContextManager[None]]
     parts: Tensor
 
@@ -161,7 +167,7 @@ def _head_places(model: nn.Module, kind: str) -> list[_Place]:
 
     def place(site: AttentionSite) -> _Place:
         parts = torch.eye(site.n_heads).bool()[:, None, :, None]  # [part, 1, head, 1]
-        return _Place(lambda change: rewritten([(site, change)]), parts)
+        return _Place(site.name, lambda change: rewritten([(site, change)]), parts)
 
     return [place(site) for site in find_sites(model) if site.kind == kind]
 
@@ -170,7 +176,9 @@ def _position_places(model: nn.Module, kind: str, n_positions: int, width: int) 
     """Return, for each layer, the positions of the stream that enters it, [1, position, d_model]."""
     part_of = torch.arange(n_positions) // width  # [position]
     parts = (part_of == part_of.unique()[:, None])[..., None]  # [part, position, 1]
-    return [_Place(partial(before, block), parts) for block in find_blocks(model, kind).modules]
+    paths = {module: path for path, module in model.named_modules()}
+    blocks = find_blocks(model, kind).modules
+    return [_Place(paths[block], partial(before, block), parts) for block in blocks]
 
 
 def _run_clean(model: nn.Module, places: Sequence[_Place], prompt: Prompt) -> tuple[list[Tensor], Tensor]:
@@ -194,12 +202,31 @@ def _run_clean(model: nn.Module, places: Sequence[_Place], prompt: Prompt) -> tu
     return found, logits
 
 
+def _kept_run(
+    model: nn.Module, places: Sequence[_Place], clean: Sequence[Tensor], prompt: Prompt
+) -> KeptRun | None:
+    """Return the corrupted run, from which the patched ones can begin; None if their logits then differ."""
+    try:
+        kept = KeptRun(model, partial(run, model, prompt), [place.path for place in places])
+        begun, whole = (
+            list(_patched(model, places[-1], clean[-1], prompt, len(places[-1].parts), each))
+            for each in (kept, None)
+        )
+    except Exception:  # the model's own error comes again, if it has one
+        return None
+    return kept if agree(begun, whole) else None
+
+
 def _patched(
-    model: nn.Module, place: _Place, clean: Tensor, prompt: Prompt, batch_size: int
+    model: nn.Module, place: _Place, clean: Tensor, prompt: Prompt, batch_size: int, kept: KeptRun | None
 ) -> Iterator[Tensor]:
     """Yield the logits [position, vocab] of the corrupted run with each part of a place patched."""
     for parts in place.parts.to(clean.device).split(batch_size):
-        with place.hook(lambda numbers, parts=parts: torch.where(parts, clean, numbers)):  # type: ignore[misc]
+        between_parts("Patching")
+        with (
+            kept.beginning_at([place.path], len(parts)) if kept else nullcontext(),
+            place.hook(lambda numbers, parts=parts: torch.where(parts, clean, numbers)),  # type: ignore[misc]
+        ):
             logits = run(model, prompt, len(parts))
         yield from logits
 

@@ -85,7 +85,7 @@ class RunsApart:
                 rows = self._together(self._kept, changes)
             last = changes[-1]
             stage = (last.kind, last.layer == self._last[last.kind])
-            if stage in self._tried or _agree(rows[-1], self._alone(last)):
+            if stage in self._tried or agree(rows[-1], self._alone(last)):
                 self._tried.add(stage)
                 return rows
         except Exception:
@@ -107,7 +107,7 @@ class RunsApart:
             return self._run(1)
 
 
-def _agree(output: Any, alone: Any) -> bool:
+def agree(output: Any, alone: Any) -> bool:
     """Tell whether two outputs hold the same numbers, but for the order of their sums."""
     found, expected = tensors_in(output), tensors_in(alone)
     return len(found) == len(expected) and all(map(_close, found, expected))

@@ -39,9 +39,10 @@ def head_lab(
         vt.head_lab(translator, "the teacher lost his book")
         vt.head_lab(gpt2, "When Mary and John went to the store, John gave a drink to", tokenizer=tokenizer)
 
-    The head that changes the loss most when it is switched off is chosen first. The loss is that
-    of the words that the unchanged model answers with: of a translation, of a text as a language
-    model continues it, of the word in a gap.
+    The head that changes the loss most when it is switched off is chosen first; of a model of Hugging
+    Face's, of those in its last layer, and the page ranks the others while you look. The loss is that of
+    the words that the unchanged model answers with: of a translation, of a text as a language model
+    continues it, of the word in a gap.
 
     >>> import viz_transformer as vt
     >>> lab = vt.head_lab(vt.load_translator(), "the teacher lost his book")
@@ -84,7 +85,8 @@ def _huggingface_lab(model: HuggingFaceText, text: str | None, engine: str | Non
         raise UserError(
             f"engine={engine!r}, but only the kernel runs a model of Hugging Face's; leave engine= out"
         )
-    return HeadLab(lambda request: ablate(model, request), text, model.task)
+    # Hundreds of heads may take a minute: the page ranks them layer by layer, and says how far it is.
+    return HeadLab(lambda request: ablate(model, request), text, model.task, ranks_first=False)
 
 
 def interventions_of(lab: HeadLab) -> Interventions:
