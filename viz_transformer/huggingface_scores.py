@@ -62,6 +62,11 @@ class HuggingFaceScores:
                 f"{type(model).__name__} needs something to read; give a text and its tokenizer=, or what a "
                 "processor returns of one picture or sound"
             )
+        if self._features is None and model.main_input_name != "input_ids":
+            raise UserError(
+                f"{type(model).__name__} reads {model.main_input_name}=, and a text was given; give what its "
+                "processor returns of one picture or sound"
+            )
         self.text = (
             given_text(given) if self._features is None else _LABELS.get(model.main_input_name, "a sound")
         )

@@ -77,10 +77,9 @@ def head_lab(
     measured = [metric] if isinstance(metric, str) else list(metric or ())
     if is_huggingface(model) and (isinstance(text, Mapping) or not _writes(model)):
         scoring = HuggingFaceScores(model, text, tokenizer)
-        metric_names = list(map(scoring.named, measured))
-        return HeadLab(
-            lambda request: ablate(scoring, request), scoring.text, scoring.task, metric=metric_names
-        )
+        names = list(map(scoring.named, measured))
+        view = HeadLab(lambda request: ablate(scoring, request), scoring.text, scoring.task, metric=names)
+        return give_engine(view, "head_lab", scoring, engine)
     model = text_model_of(model, DEFAULT_TEXTS, "a head lab", tokenizer, max_new_tokens)
     text = text_for(model, cast("str | None", text), DEFAULT_TEXTS, "a head lab")
     # Hundreds of heads may take a minute: the page ranks them layer by layer, and says how far it is.
