@@ -153,10 +153,12 @@ def test_a_page_that_is_loaded_again_answers_its_sentence_again(
     expect(headline).to_contain_text("gato")
     type_text(page.locator(".vt-studio"), "the teacher lost her book")
     expect(headline).to_contain_text("maestra")
+    held = "(text) => JSON.stringify(history.state).includes(text)"
+    page.wait_for_function(held, arg="maestra")  # else what follows is part of the same step
     page.get_by_role("button", name="libro", exact=True).click()
     said = "Writing libro, this head looks at book"
     expect(headline).to_contain_text(said)
-    page.wait_for_function("""() => JSON.stringify(history.state).includes('"query":4')""")
+    page.wait_for_function(held, arg='"query":4')
     page.reload()
     expect(headline).to_contain_text(said)
     page.goto("about:blank")
