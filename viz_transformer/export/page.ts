@@ -149,6 +149,7 @@ export function pageManager(views: View[], visits: Visits | null = null) {
     async create_view(model: Model) {
       const el = document.createElement("div");
       const remove = await renderInto(scripts.get(model)!, model, el);
+      for (const [id, each] of models) if (each === model) visits?.drawn(id);
       return { el, remove };
     },
   };
@@ -259,13 +260,20 @@ async function inflatedText(letters: string): Promise<string> {
 }
 
 /** Draw one view into all its places, which share its state as in a notebook. */
-async function openPlaces(manager: Manager, number: number, script: string, places: NodeListOf<Element>) {
+async function openPlaces(
+  manager: Manager,
+  number: number,
+  script: string,
+  places: NodeListOf<Element>,
+  visits: Visits,
+) {
   try {
     const model = await manager.get_model(String(number));
     for (const el of places) {
       el.replaceChildren(); // the still picture
       await renderInto(script, model, el);
     }
+    if (places.length) visits.drawn(String(number));
   } catch (error) {
     for (const place of places) {
       place.classList.add("vt-failed");
@@ -294,8 +302,9 @@ if (written) {
   tellHeight();
   keepFiguresInSight();
   followExercises(); // before the forms show what the browser has kept
-  const manager = pageManager(views, new Visits(written.textContent));
+  const visits = new Visits(written.textContent);
+  const manager = pageManager(views, visits);
   views.forEach(({ script }, number) => {
-    openPlaces(manager, number, script, document.querySelectorAll(`[data-view="${number}"]`));
+    openPlaces(manager, number, script, document.querySelectorAll(`[data-view="${number}"]`), visits);
   });
 }
