@@ -129,7 +129,7 @@ def test_an_encoder_has_a_card_without_losses() -> None:
     view = vt.head_card(two_sided.bert(), texts, tokenizer=two_sided.tokenizer())
     assert view.card.kind == "encoder"
     assert view.card.losses is None
-    assert "loss not measured" in repr(view)
+    assert "loss not measured" in repr(view.card)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,16 @@
 
 import { css, weightRgb } from "../base/ramps.ts";
 import type { Frame } from "../base/stage_view.tsx";
-import { visible } from "../base/text.ts";
+import { joinPieces, visible } from "../base/text.ts";
 import { useRoom } from "../base/use_room.ts";
 import { type Card, type Example, keysWithin, tenthText } from "./card.ts";
 
 const FAINT = 0.02; // weight of a key that is not underlined
 const GAP = 0.4; // units between keys
-const BESIDE = 9.4; // units beside an example's words
+const BESIDE = 10.6; // units beside an example's words
+
+/** A token as people write it. */
+export const written = (token: string) => visible(joinPieces([token]));
 
 type Drawn = Pick<Frame<object>, "measure" | "theme" | "unit">;
 
@@ -60,7 +63,7 @@ export function Examples({ frame, card, chosen, onChoose }: ExamplesProps) {
 /** An example's keys, each underlined as dark as its weight, and the query. */
 function Words({ frame, example, width }: { frame: Drawn; example: Example; width: number }) {
   const { keys, own, query, is_cut } = example;
-  const wide = (text: string) => (frame.measure(visible(text), true) + GAP) * frame.unit;
+  const wide = (text: string) => (frame.measure(written(text), true) + GAP) * frame.unit;
   const isWritten = own === null || keys[own] !== query;
   const room = width - (isWritten ? wide(`→ ${query}`) : 0) - 2 * frame.unit;
   const kept = keysWithin(example, keys.map(wide), room);
@@ -81,7 +84,7 @@ function Words({ frame, example, width }: { frame: Drawn; example: Example; widt
       {isWritten && (
         <>
           {"→ "}
-          <bdi class="vt-of-query">{visible(query)}</bdi>
+          <bdi class="vt-of-query">{written(query)}</bdi>
         </>
       )}
     </span>
@@ -103,7 +106,7 @@ function KeyWord({ word, isAfterGap, isOwn, colour }: KeyWordProps) {
     <>
       {isAfterGap && "… "}
       <bdi class={`vt-example-key ${isOwn ? "vt-of-query" : ""}`} style={{ borderBottomColor: colour }}>
-        {visible(word)}
+        {written(word)}
       </bdi>
     </>
   );

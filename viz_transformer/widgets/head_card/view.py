@@ -108,8 +108,11 @@ class HeadCardView(View):
         return describe_head_card(self.card)
 
     def __repr__(self) -> str:
-        """Return the card in short."""
-        return repr(self.card)
+        """Return what is shown in short."""
+        card = self.card
+        name = "no label" if card.label is None else card.label.name
+        place = f"{card.kind!r}, layer={self.layer}, head={self.head}"
+        return f"HeadCardView({place}, {card.n_texts} texts, {name})"
 
     def _card(self, layer: int, head: int) -> HeadCard:
         if (layer, head) not in self._cards:

@@ -11,10 +11,9 @@ import { newestReply } from "../base/replies.ts";
 import { roundTicks } from "../base/scales.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { visible } from "../base/text.ts";
 import { useKernel } from "../base/use_kernel.ts";
 import { type Card, headline, headsOf, lossInWords, offsetText, type Place, sharesByOffset } from "./card.ts";
-import { Examples } from "./examples.tsx";
+import { Examples, written } from "./examples.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
 
 const MOST_BARS = 8;
@@ -169,7 +168,7 @@ function AllHeads({ frame, card }: PartProps) {
 function Inspector({ frame, card }: PartProps) {
   const example = card.examples[frame.traits.example];
   const bars = (example?.keys ?? [])
-    .map((key, at) => [key, example?.weights[at] ?? 0] as const)
+    .map((key, at) => [written(key), example?.weights[at] ?? 0] as const)
     .sort((a, b) => b[1] - a[1])
     .slice(0, MOST_BARS);
   return (
@@ -177,7 +176,7 @@ function Inspector({ frame, card }: PartProps) {
       {example && (
         <section aria-label="Weights of the example">
           <b class="vt-of-query">
-            <bdi>{visible(example.query)}</bdi>
+            <bdi>{written(example.query)}</bdi>
           </b>{" "}
           looks at
           <Bars theme={frame.theme} label="weights" kind="weight" bars={bars} />
