@@ -99,6 +99,8 @@ ALLOWED: dict[str, set[str] | None] = {
     "tours": {"live", "widgets", "translator", "trace", "analysis", "plots"},
     "labs": None,
     "live": {
+        "attribution",
+        "corpus",
         "engine",
         "huggingface_text",
         "text_model",

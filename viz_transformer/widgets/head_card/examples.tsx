@@ -11,7 +11,7 @@ const GAP = 0.4; // units between keys
 const BESIDE = 10.6; // units beside an example's words
 
 /** A token as people write it. */
-export const written = (token: string) => visible(joinPieces([token]));
+export const written = (token: string) => visible(joinPieces([token], true));
 
 type Drawn = Pick<Frame<object>, "measure" | "theme" | "unit">;
 
