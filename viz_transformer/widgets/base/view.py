@@ -153,12 +153,16 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             if work := self._works.get(content["stop"]):
                 work.stop()
             return
-        if content is not None and self._only_reads:
+        if content is not None and self._is_read(content):
             handle()
             return
         if isinstance(content, dict) and isinstance(content.get("id"), str):
             self._works.setdefault(content["id"], self._work(content["id"]))
         in_turn(handle)
+
+    def _is_read(self, content: Any) -> bool:
+        """Return whether a message of the page only reads what the view holds."""
+        return self._only_reads
 
     def _work(self, name: Any) -> Work:
         return Work(lambda words: self.send({"id": name, "words": words}))

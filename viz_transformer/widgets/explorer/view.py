@@ -23,6 +23,7 @@ from viz_transformer.widgets.explorer.part import Packer, Part, chosen_part, coa
 from viz_transformer.widgets.explorer.payload import Head, pack_view
 from viz_transformer.widgets.explorer.picture import checked_grid, packed_image, unpacked_image
 from viz_transformer.widgets.explorer.requests import QUESTIONS, reply
+from viz_transformer.widgets.explorer.score_parts import PartsOf, packed_parts
 from viz_transformer.widgets.explorer.scores import ORDERS, fitting_scores, pack_scores
 from viz_transformer.widgets.explorer.sentence_pair import PAIRS
 from viz_transformer.widgets.explorer.trace_view import PARTS_OF_SCORES, TraceView
@@ -179,6 +180,7 @@ class AttentionExplorer(View):
     )
     grid = Checked([], help="rows and columns of patches").tag(sync=True)
     image = Checked({}, help="width, height and RGB bytes of the picture").tag(sync=True)
+    has_parts = traitlets.Bool(False, help="whether a function divides scores").tag(sync=True)
     text_size = TextSize()
 
     def __init__(
@@ -209,6 +211,7 @@ class AttentionExplorer(View):
         attends_by: str = "both",
         grid: Sequence[int] | None = None,
         image: Any = None,
+        score_parts: PartsOf | None = None,
     ) -> None:
         """Make a view of a trace; `explore` says what the arguments are and which errors they raise."""
         _one_of("attends_by", tuple(PARTS_OF_SCORES), attends_by)
@@ -217,6 +220,7 @@ class AttentionExplorer(View):
         self._version = 0
         self._packer: Packer | None = None
         self._patch_labels: Sequence[str] = ()
+        self._parts_of = score_parts
         kind = trace_view.kinds[-1] if kind is None else kind  # cross is last, where present
         patches = checked_grid(trace_view, kind, grid, has_image=image is not None)
         seconds = trace.seconds_per_frame if seconds_per_frame is None else checked_seconds(seconds_per_frame)
@@ -256,6 +260,7 @@ class AttentionExplorer(View):
                 "linked": linked,
                 "colour_scale": colour_scale,
                 "wall": wall,
+                "has_parts": score_parts is not None,
             },
         )
 
@@ -438,7 +443,8 @@ class AttentionExplorer(View):
     def requests(self) -> tuple[Schema, ...]:
         """Return what the page may ask."""
         place = listed(Field("a kind, a way, numbers or a list of heads", _names_heads), 5)
-        return tuple({"version": optional(whole()), what: place} for what in QUESTIONS)
+        asked = (*QUESTIONS, *(["parts"] if self._parts_of else []))
+        return tuple({"version": optional(whole()), what: place} for what in asked)
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests for the heads of a large trace that an exported page carries."""
@@ -448,7 +454,13 @@ class AttentionExplorer(View):
         """Yield the replies to them as a page carries them, one head at a time."""
         return self._part().replies(questions)
 
+    def _is_read(self, content: Any) -> bool:
+        asked = content.get("ask") if isinstance(content, dict) else None
+        return not (isinstance(asked, dict) and "parts" in asked)  # the model behind these waits for a cell
+
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        if "parts" in request and self._parts_of is not None and request.get("version") == self._version:
+            return packed_parts(self.trace, self._parts_of, *request["parts"])
         return reply(self._trace_view, self._version, request)
 
     def adopt(self, trace: ForwardTrace, compare: ForwardTrace | None = None) -> None:
@@ -735,6 +747,7 @@ def explore(
     attends_by: str = "both",
     grid: Sequence[int] | None = None,
     image: Any = None,
+    score_parts: PartsOf | None = None,
 ) -> AttentionExplorer:
     """Return an interactive view of a trace, which a notebook shows when it ends a cell.
 
@@ -790,6 +803,9 @@ def explore(
         image: what the patches are cut from, to lie under them: an array ``[height, width, 3]`` from 0 to
             255 or from 0 to 1, before it is normalised for the model. Its grid is found where the trace
             knows of one picture.
+        score_parts: what divides the score of a chosen weight among what its query and key were made of,
+            called with kind, layer, head, query and key by name; of a model
+            ``functools.partial(vt.attribution.score_parts, model, text, tokenizer=tokenizer)``.
 
     All but the first two can be read and set later: ``view.head = 3``.
 
@@ -824,6 +840,7 @@ def explore(
         attends_by=attends_by,
         grid=grid,
         image=image,
+        score_parts=score_parts,
     )
 
 
