@@ -133,6 +133,14 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         """Return where each attention stands, by kind and layer: ``{"encoder 1": "encoder.1.attention"}``."""
         return {}
 
+    def address(self) -> dict[str, dict[str, Any]]:
+        """Return what the address of an exported page says of this view, by trait.
+
+        ``values`` are those that the trait may have, or ``sizes`` says by the trait `kind` how many.
+        Where it is as ``usual``, the address leaves it out.
+        """
+        return {}
+
     def before_export(self) -> None:
         """Get ready for a page, in which Python can no longer be asked."""
 

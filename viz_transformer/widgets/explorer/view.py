@@ -420,6 +420,21 @@ class AttentionExplorer(View):
         """Return about how many bytes the heads of a large trace take in an exported page."""
         return 0 if "traces" in self.data else self._part().n_bytes()  # else it is there whole
 
+    def address(self) -> dict[str, dict[str, Any]]:
+        """Return what the address of an exported page says of this view."""
+        kinds = self._trace_view.kinds
+        sizes = {kind: dict(zip(_INDICES, self._trace_view.shape(kind), strict=True)) for kind in kinds}
+        numbers = {name: {"sizes": {kind: sizes[kind][name] for kind in kinds}} for name in _INDICES}
+        flag = {"values": [False, True], "usual": False}
+        return {
+            "kind": {"values": [*kinds], **({"usual": kinds[0]} if len(kinds) == 1 else {})},
+            **{name: {**each, **({"usual": None} if name in PAIR else {})} for name, each in numbers.items()},
+            "aggregate": {"values": [*AGGREGATES], "usual": AGGREGATES[0]},
+            "picture": {"values": [*PICTURES], "usual": "matrix"},
+            "linked": flag,
+            "wall": flag,
+        }
+
     def page_state(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return the state for a page: of a large trace with what is said of the part that it carries."""
         if "traces" in self.data:
