@@ -134,6 +134,8 @@ class AttentionExplorer(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.explore(trace)"
+    _call_sets = ("kind", "picture", "linked", "wall")
     _only_reads = True
     shares = Shares({**HEAD, **PAIR})
     _before_about = ""
@@ -152,6 +154,7 @@ class AttentionExplorer(View):
     hide_special = traitlets.Bool(False, help="leave out <sos>, [CLS] …").tag(sync=True)
     merge_words = traitlets.Bool(False, help="show the pieces of a word as one").tag(sync=True)
     order = traitlets.Unicode("layer", help="layer, entropy, label or a score").tag(sync=True)
+    picture = _Picture("matrix", help="sentence, matrix, lines or table").tag(sync=True)
     wall = traitlets.Bool(False, help="all heads in place of one").tag(sync=True)
     scores = traitlets.Dict(help="the user's own scores of heads, as bytes").tag(sync=True)
     label_filter: traitlets.List[str] = traitlets.List(
@@ -165,7 +168,6 @@ class AttentionExplorer(View):
     )
     search = traitlets.Unicode("", help="part of a token, to find and mark").tag(sync=True)
     linked = traitlets.Bool(False, help="all kinds on one screen, pinned together").tag(sync=True)
-    picture = _Picture("matrix", help="sentence, matrix, lines or table").tag(sync=True)
     colour_scale = traitlets.Unicode("linear", help="linear, row, log or rest").tag(sync=True)
     linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
     pair = traitlets.Unicode("all", help="all, AA, AB, BA or BB").tag(sync=True)
@@ -216,6 +218,8 @@ class AttentionExplorer(View):
         self._trace_view = trace_view = TraceView(trace, compare, segments, attends_by)
         self._version = 0
         self._packer: Packer | None = None
+        if compare is not None:
+            self._made_by = "vt.explore(trace, compare=other)"
         self._patch_labels: Sequence[str] = ()
         kind = trace_view.kinds[-1] if kind is None else kind  # cross is last, where present
         patches = checked_grid(trace_view, kind, grid, has_image=image is not None)
