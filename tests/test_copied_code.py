@@ -61,7 +61,7 @@ CHOSEN: dict[str, dict[str, Any]] = {
     "embedding map": {"token": "cat", "zoom": 2},
 }
 
-#: Views on the stage, whose inspectors offer the lines. Of sentences that a mask lab was given they know nothing.
+#: Views on the stage, whose inspectors offer the lines, which know no sentences that a mask lab was given.
 NAMES = [
     name
     for name in EVERY_VIEW

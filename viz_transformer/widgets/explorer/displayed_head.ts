@@ -40,6 +40,8 @@ export interface DisplayedHead {
   limit: number | null;
   /** Which sentences are shown; "all". */
   pair: string;
+  /** The names of the trace and of the one that is subtracted, where they have some. */
+  compared: [string, string] | null;
   /** How much time a query stands for; null where it is a word. */
   rowSeconds: number | null;
   colSeconds: number | null;
@@ -192,7 +194,7 @@ export function createHeadPictures(store: WeightStore) {
   /** What is chosen, as it is displayed. */
   function show(
     chosen: Selection,
-    { hideSpecial, mergeWords, secondsPerFrame: seconds, segments, pairs }: Options,
+    { hideSpecial, mergeWords, secondsPerFrame: seconds, segments, pairs, compared }: Options,
   ): DisplayedHead {
     const { kind, layer, aggregate } = chosen;
     const pair = pairs[kind] ?? "all";
@@ -211,6 +213,7 @@ export function createHeadPictures(store: WeightStore) {
       masked,
       limit: entry.limit,
       pair,
+      compared,
       rowSeconds: isSource(kind, "queries") ? seconds : null,
       colSeconds: isSource(kind, "keys") ? seconds : null,
       queryAxis: queries,

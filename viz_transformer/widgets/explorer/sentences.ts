@@ -4,7 +4,14 @@ import { ownNumbers, type KindHeads } from "../base/head_grid.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { percent } from "../base/percent.ts";
 import { named, type Piece } from "../base/pieces.ts";
-import { differencePower, formatWeight, isUnchanged, marksExplained, powerOfTen } from "../base/text.ts";
+import {
+  differencePower,
+  formatWeight,
+  isUnchanged,
+  marksExplained,
+  powerOfTen,
+  shortened,
+} from "../base/text.ts";
 import { partInHeading, partInWords, traceInPython } from "./attends_by.ts";
 import { isMany } from "./attention_paths.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
@@ -17,6 +24,7 @@ import type { Snapshot } from "./snapshot.ts";
 import { scoresInWords } from "./wall_heads.ts";
 import type { Entry } from "./weight_store.ts";
 
+const LETTERS = 24; // of the name of a trace
 const WEAK = 0.05; // a head hardly attends to what gets less
 
 /** What the active cell, row or column of a picture is, in one sentence; null where none is active. */
@@ -41,12 +49,15 @@ export function activeInWords(shown: DisplayedHead, cell: Cell): Piece[] | null 
   const doing: Piece[] = [entry.reads ? "Writing " : "Reading ", query, ", "];
   if (entry.unnormalised) return [...doing, "it gives ", key, ` the weight ${told(shown, weight)}`];
   if (limit !== null) {
-    const how = isUnchanged(weight, limit)
-      ? "as much as before"
-      : weight > 0
-        ? "more than before"
-        : "less than before";
-    return [...doing, "it attends to ", key, ` ${how}: ${told(shown, weight)}`];
+    const [now, before] = shown.compared ? shown.compared.map(inQuotes) : [null, "before"];
+    const how = isUnchanged(weight, limit) ? "as much" : weight > 0 ? "more" : "less";
+    const than = `${how === "as much" ? "as" : "than"} ${now ? `in ${before}` : before}`;
+    return [
+      ...doing,
+      "it attends to ",
+      key,
+      ` ${how} ${now ? `in ${now} ` : ""}${than}: ${told(shown, weight)}`,
+    ];
   }
   return [...doing, ...attends(shown, cell.key === null, weight), key, `: ${shareOf(shown, weight)}`];
 }
@@ -63,6 +74,8 @@ function whyMasked({ entry, queryAxis, keyAxis }: DisplayedHead, query: number, 
   const isLater = keyAxis.groups[key][0] > queryAxis.groups[query][0];
   return entry.kind === "decoder" && isLater ? "it comes later" : "the mask closes it";
 }
+
+const inQuotes = (name: string) => `“${shortened(name, LETTERS)}”`;
 
 const told = ({ limit, entry }: DisplayedHead, weight: number): string =>
   formatWeight(weight, limit, entry.least).replaceAll(" ", "\u00a0");
@@ -109,6 +122,10 @@ export function lineBelow(snapshot: Snapshot): Piece[] {
   }
   const rounding = roundingInWords(snapshot);
   if (mode === "wall") return [`Click a head to see it large.${rounding}`];
+  if (shown?.compared) {
+    const [one, other] = shown.compared.map(inQuotes);
+    return [`${one} minus ${other}. Green: more in ${one}. Brown: more in ${other}.${rounding}`];
+  }
   return [`Point at a word; click to keep it.${rounding}`]; // always: what is below must not move under the pointer
 }
 

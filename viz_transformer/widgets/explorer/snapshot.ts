@@ -236,6 +236,7 @@ function readOptions(model: Model, entries: Map<string, Entry>) {
       least: model.get("least_score") ?? null,
     },
     linkedHeads: model.get("linked_heads") ?? {},
+    compared: (model.get("differences")?.[model.get("shown")] ?? null) as [string, string] | null,
   };
 }
 
