@@ -3,6 +3,7 @@
 // The views' own scripts register themselves in globalThis.vtViews. The page holds them compressed, and this
 // script runs them as soon as it is there, while the rest of a large page still loads.
 
+import { addressOf, type Rules, traitsIn } from "./address.ts";
 import { keepFiguresInSight } from "./figures.ts";
 import { tellHeight } from "./frame.ts";
 import { keepAnswer, keptAnswer, putMalformedAside, say, sayUnlessLasting, whenReadable } from "./store.ts";
@@ -21,6 +22,8 @@ interface Keeps {
 interface View {
   script: string;
   state: State;
+  /** What the page's address says of it, if it is the one that this tells of. */
+  address?: Rules;
 }
 
 /** What the script of a widget exports. */
@@ -135,6 +138,7 @@ export function pageManager(views: View[], visits: Visits | null = null) {
     const state = (await revive(view.state)) as State;
     const model = pageModel(state, manager, (name) => visits?.before(id, name));
     if (!(view.state.keeps as Keeps | undefined)?.name) model.setAll(visits?.add(id, model) ?? {});
+    if (view.address) followAddress(model, view.address, visits);
     scripts.set(model, view.script);
     await makeReady(model, view.script, id);
     return model;
@@ -154,6 +158,17 @@ export function pageManager(views: View[], visits: Visits | null = null) {
     },
   };
   return manager;
+}
+
+/** Choose in a view what the page's address says, and keep the address true. */
+function followAddress(model: Model, rules: Rules, visits: Visits | null) {
+  const follow = () => {
+    const { traits, lacking } = traitsIn(location.hash, rules, model.get);
+    for (const [name, value] of Object.entries(traits)) model.set(name, value);
+    if (lacking.length) say(`Its address asks for ${lacking.join(", ")}, which this page does not have.`);
+  };
+  follow();
+  if (visits) visits.address = { now: () => addressOf(rules, model.get), follow };
 }
 
 /** Let a model's script get ready, and what was answered return. */
