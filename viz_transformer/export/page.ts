@@ -131,7 +131,7 @@ function restoreAnswer(model: Model, widget: Widget | undefined, place: Element 
  */
 export function pageManager(views: View[], visits: Visits | null = null) {
   const models = new Map<string, Promise<Model>>();
-  const scripts = new Map<Model, string>();
+  const made = new Map<Model, { id: string; script: string }>();
   async function makeModel(id: string) {
     const view = views[Number(id)];
     if (!view) throw new Error("it is not on this page");
@@ -139,7 +139,7 @@ export function pageManager(views: View[], visits: Visits | null = null) {
     const model = pageModel(state, manager, (name) => visits?.before(id, name));
     if (!(view.state.keeps as Keeps | undefined)?.name) model.setAll(visits?.add(id, model) ?? {});
     if (view.address) followAddress(model, view.address, visits);
-    scripts.set(model, view.script);
+    made.set(model, { id, script: view.script });
     await makeReady(model, view.script, id);
     return model;
   }
@@ -152,8 +152,8 @@ export function pageManager(views: View[], visits: Visits | null = null) {
     },
     async create_view(model: Model) {
       const el = document.createElement("div");
-      const remove = await renderInto(scripts.get(model)!, model, el);
-      for (const [id, each] of models) if (each === model) visits?.drawn(id);
+      const remove = await renderInto(made.get(model)!.script, model, el);
+      visits?.drawn(made.get(model)!.id);
       return { el, remove };
     },
   };
