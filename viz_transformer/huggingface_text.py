@@ -89,6 +89,17 @@ class HuggingFaceReader:
         self.model = model
         self.tokenizer = tokenizer
 
+    def shown(self, tokens: Sequence[str]) -> tuple[str, ...]:
+        """Return tokens as labels: those of a byte-level tokenizer as text, each space as Ġ."""
+        return shown_tokens(self.tokenizer, tokens)
+
+    def tokens_of(self, ids: list[int]) -> tuple[str, ...]:
+        """Return the labels of ids."""
+        return self.shown(self._tokens(ids))
+
+    def _tokens(self, ids: list[int]) -> tuple[str, ...]:
+        return tuple(map(str, self.tokenizer.convert_ids_to_tokens(ids)))
+
     def trace(self, text: str) -> ForwardTrace:
         """Return the attention while the model reads a text; an encoder–decoder its own answer too.
 
@@ -418,13 +429,6 @@ class HuggingFaceText(HuggingFaceReader):
 
     def _tensor(self, ids: list[int]) -> Tensor:
         return torch.tensor([ids], device=self.model.device)  # [1, position]
-
-    def _tokens(self, ids: list[int]) -> tuple[str, ...]:
-        return tuple(map(str, self.tokenizer.convert_ids_to_tokens(ids)))
-
-    def shown(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Return tokens as labels: those of a byte-level tokenizer as text, each space as Ġ."""
-        return shown_tokens(self.tokenizer, tokens)
 
     def _n_special(self, ids: list[int]) -> int:
         """Return how many special tokens a text begins with."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from viz_transformer.analysis import word_index
 from viz_transformer.errors import UserError
-from viz_transformer.huggingface_text import HuggingFaceReader, is_huggingface
+from viz_transformer.huggingface_text import HuggingFaceReader
 from viz_transformer.intervening import find_sites
 from viz_transformer.intervening.layer_parts import layer_steps
 from viz_transformer.model.attention_hooks import AttentionInputs, watched
@@ -18,7 +18,7 @@ from viz_transformer.model.interventions import UNCHANGED, Interventions
 from viz_transformer.trace import KINDS, AttentionSteps, ForwardTrace
 from viz_transformer.vocabulary.tokeniser import EOS, PAD, SOS
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
-from viz_transformer.widgets.base.live import give_engine, plain_interventions, text_model_of
+from viz_transformer.widgets.base.live import give_engine, plain_interventions, reader_of
 
 _CLEAR = 0.9  # of a weight: then one key is seen to be chosen
 _TASKS = ("translate", "continue", "fill")
@@ -147,13 +147,10 @@ def attention_stepper(
 
 def _model_of(model: Any, tokenizer: Any, interventions: Interventions | None) -> Any:
     """Return a model of ours, or one of Hugging Face's with its tokenizer."""
-    if isinstance(model, HuggingFaceReader):
-        return model
-    if is_huggingface(model):
-        if interventions is not None:
-            raise UserError("interventions= is for models of ours; of this one, vt.head_lab changes heads")
-        return HuggingFaceReader(model, tokenizer)
-    return text_model_of(model, _TASKS, "an attention stepper", tokenizer)
+    model = reader_of(model, _TASKS, "an attention stepper", tokenizer)
+    if isinstance(model, HuggingFaceReader) and interventions is not None:
+        raise UserError("interventions= is for models of ours; of this one, vt.head_lab changes heads")
+    return model
 
 
 def _layers_of(model: Any) -> Mapping[str, int]:

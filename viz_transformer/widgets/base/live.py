@@ -150,7 +150,7 @@ def text_model_of(
     Raises:
         UserError: as `check_suits`, or if a model of Hugging Face's can't write, or has no tokenizer.
     """
-    if isinstance(model, HuggingFaceText):
+    if isinstance(model, HuggingFaceReader):
         return model
     if is_huggingface(model):
         return HuggingFaceText(model, tokenizer, max_new_tokens)
@@ -161,6 +161,24 @@ def text_model_of(
         )
     check_suits(model, tasks, lab)
     return model
+
+
+def reader_of(model: Any, tasks: Collection[str], lab: str, tokenizer: Any = None) -> Any:
+    """Return the model behind a view that follows a text through it, whether or not it can write.
+
+    Args:
+        model: any object.
+        tasks: as in `check_suits`.
+        lab: as in `check_suits`.
+        tokenizer: of a model of Hugging Face's.
+
+    Raises:
+        UserError: as `check_suits`, or if a model of Hugging Face's has no tokenizer.
+    """
+    if not is_huggingface(model):
+        return text_model_of(model, tasks, lab, tokenizer)
+    writes = hasattr(model, "can_generate") and model.can_generate()
+    return HuggingFaceText(model, tokenizer) if writes else HuggingFaceReader(model, tokenizer)
 
 
 def text_for(model: SomeModel, text: str | None, defaults: Mapping[str, str], lab: str) -> str:
