@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import recipes as bundled
 import viz_transformer.recipes as recipes
 from viz_transformer.cli import main
 from viz_transformer.corpus import english_spanish, translation_tokens
@@ -38,7 +39,7 @@ def assert_same_files(one: Path, other: Path) -> None:
 @pytest.mark.weekly
 def test_the_translator_is_the_same_twice_and_by_its_command(monkeypatch, tmp_path: Path, capsys) -> None:
     corpus = english_spanish(n_train=20_000)
-    monkeypatch.setattr(recipes.english_spanish, "english_spanish", lambda: corpus)
+    monkeypatch.setattr(bundled.english_spanish, "english_spanish", lambda: corpus)
     taken: list[int] = []
 
     def watched(records, total):
@@ -112,9 +113,9 @@ def test_a_spanish_model_is_the_same_twice_and_by_its_command(
     name: str, train, load, monkeypatch, tmp_path: Path, capsys
 ) -> None:
     corpus = english_spanish(n_train=3000, n_held_out=50, n_of_a_kind=10)
-    monkeypatch.setattr(recipes.spanish_models, "english_spanish", lambda: corpus)
+    monkeypatch.setattr(bundled.spanish_models, "english_spanish", lambda: corpus)
     one = train(tmp_path / "first", replace(recipes.MASKED_MODEL_TRAINING, n_steps=2))
-    assert made_by(one)["command"] == f"viz-transformer train {name} --out first --steps 2 --seed 0"
+    assert made_by(one)["command"] == f"python -m recipes {name} --out first --steps 2 --seed 0"
     assert main(["train", name, "--steps", "2", "--out", str(tmp_path / "again")]) == 0
     assert capsys.readouterr().out.startswith(f"wrote {tmp_path / 'again'}, ")
     assert_same_files(one, tmp_path / "again")
