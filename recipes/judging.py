@@ -103,7 +103,7 @@ def check_vocabulary(translator: Translator, pairs: Sequence[SentencePair]) -> N
         named = ", ".join(map(repr, sorted(missing)[:3]))
         raise UserError(
             f"this checkpoint lacks {len(missing):,} words of the language ({named} …), so it was made "
-            "with another vocabulary; train one with `viz-transformer train en-es --out DIR`, or "
+            "with another vocabulary; train one with `python -m recipes en-es --out DIR`, or "
             "give pairs of its own with --pairs FILE"
         )
 

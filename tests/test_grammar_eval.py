@@ -155,7 +155,7 @@ def test_a_checkpoint_of_another_vocabulary_is_refused_in_one_line(
     assert main(["evaluate", str(folder)]) == 2
     out, error = capsys.readouterr()
     assert out == ""
-    assert "made with another vocabulary; train one with `viz-transformer train en-es" in error
+    assert "made with another vocabulary; train one with `python -m recipes en-es" in error
     assert error.count("\n") == 1
 
 

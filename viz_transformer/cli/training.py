@@ -25,13 +25,12 @@ def add_training(commands: Any) -> None:
 def _add_train(commands: Any) -> None:
     train = commands.add_parser(
         "train",
-        help="train a translator, on the generated corpus or on your own sentence pairs, or a language model",
-        description="Give en-es for a translator of the generated English-Spanish corpus, language-model "
-        "or masked-model for a model of its Spanish sentences, or your own pairs: two "
-        "files with a sentence a line (--source and --target), or one with a tab between the "
-        "sentence and its translation (--pairs). Plain or gzip, UTF-8.",
+        help="train a translator on your own sentence pairs",
+        description="Give your own pairs: two files with a sentence a line (--source and --target), or one "
+        "with a tab between the sentence and its translation (--pairs). Plain or gzip, UTF-8. In a clone of the "
+        "repository en-es, language-model or masked-model makes that bundled model again.",
     )
-    train.add_argument("corpus", nargs="?", choices=_BUNDLED, help="a model of the generated corpus")
+    train.add_argument("corpus", nargs="?", choices=_BUNDLED, help="a bundled model, in a clone")
     _add_pairs(train, "to learn from")
     train.add_argument("--out", metavar="DIR", help="the checkpoint folder (default: the model's name)")
     train.add_argument("--steps", type=int, metavar="N", help="optimiser steps")
@@ -74,9 +73,9 @@ def _add_evaluate(commands: Any) -> None:
     evaluate = commands.add_parser(
         "evaluate",
         help="translate held-out sentences, and compare them with their translations",
-        description="Compare a translator of the generated corpus with the grammar, which knows every "
-        "translation's probability: best hypotheses, next words, samples, and heads switched off. "
-        "With pairs, or if DIR was trained on pairs, print BLEU, chrF and exact matches.",
+        description="With pairs, or if DIR was trained on pairs, print BLEU, chrF and exact matches. In a clone "
+        "of the repository a bundled model is compared with its grammar, which knows every translation's "
+        "probability: best hypotheses, next words, samples, and heads switched off.",
     )
     evaluate.add_argument("model", nargs="?", metavar="DIR", help="a checkpoint (default: bundled)")
     _add_pairs(evaluate, "to translate (default: those held out when DIR was trained)")
