@@ -33,6 +33,7 @@ from viz_transformer.plots.positions import (
 from viz_transformer.plots.probabilities import plot_probabilities
 from viz_transformer.plots.reliability import describe_reliability, plot_reliability
 from viz_transformer.plots.save import save_figure
+from viz_transformer.plots.score_parts import describe_score_parts, plot_score_parts
 from viz_transformer.plots.scoring import plot_scorings
 from viz_transformer.plots.softmax import (
     plot_drawn_scores,
@@ -50,6 +51,7 @@ __all__ = [
     "describe_mask",
     "describe_patching",
     "describe_reliability",
+    "describe_score_parts",
     "describe_sizes",
     "describe_steps",
     "describe_study",
@@ -81,6 +83,7 @@ __all__ = [
     "plot_positions",
     "plot_probabilities",
     "plot_reliability",
+    "plot_score_parts",
     "plot_score_spread",
     "plot_scorings",
     "plot_shift",
