@@ -26,9 +26,9 @@ def _add_train(commands: Any) -> None:
     train = commands.add_parser(
         "train",
         help="train a translator on your own sentence pairs",
-        description="Give your own pairs: two files with a sentence a line (--source and --target), or one "
-        "with a tab between the sentence and its translation (--pairs). Plain or gzip, UTF-8. In a clone of the "
-        "repository en-es, language-model or masked-model makes that bundled model again.",
+        description="Give your own pairs: two files with a sentence a line (--source and --target), or "
+        "one with a tab between the sentence and its translation (--pairs). Plain or gzip, UTF-8. In a "
+        "clone of the repository en-es, language-model or masked-model makes that bundled model again.",
     )
     train.add_argument("corpus", nargs="?", choices=_BUNDLED, help="a bundled model, in a clone")
     _add_pairs(train, "to learn from")
@@ -73,9 +73,9 @@ def _add_evaluate(commands: Any) -> None:
     evaluate = commands.add_parser(
         "evaluate",
         help="translate held-out sentences, and compare them with their translations",
-        description="With pairs, or if DIR was trained on pairs, print BLEU, chrF and exact matches. In a clone "
-        "of the repository a bundled model is compared with its grammar, which knows every translation's "
-        "probability: best hypotheses, next words, samples, and heads switched off.",
+        description="With pairs, or if DIR was trained on pairs, print BLEU, chrF and exact matches. In a "
+        "clone of the repository a bundled model is compared with its grammar, which knows every "
+        "translation's probability: best hypotheses, next words, samples, and heads switched off.",
     )
     evaluate.add_argument("model", nargs="?", metavar="DIR", help="a checkpoint (default: bundled)")
     _add_pairs(evaluate, "to translate (default: those held out when DIR was trained)")
