@@ -1,4 +1,4 @@
-"""Causes in a pretrained model: the published shape of indirect object identification, and the view's numbers."""
+"""Causes in a pretrained model: what is published on indirect objects, and the view's numbers."""
 
 from pathlib import Path
 
