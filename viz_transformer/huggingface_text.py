@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from viz_transformer._bounds import NEW_TOKENS, whole_number
+from viz_transformer._bounds import BEAM, NEW_TOKENS, room_for, whole_number
 from viz_transformer._work import between_parts
+from viz_transformer.decoding import from_generate
+from viz_transformer.decoding.constraints import Words
+from viz_transformer.decoding.huggingface import Drawing, words_of
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import find_sites, interventions, scaled_apart
+from viz_transformer.intervening.apart import MOST_POSITIONS, RunsApart
 from viz_transformer.model.interventions import UNCHANGED, HeadChange, Interventions
 from viz_transformer.text_model import log_probs_of
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import DecodeTrace, ForwardTrace
 from viz_transformer.trace.byte_level import shown_tokens
 from viz_transformer.tracing import capture
 from viz_transformer.tracing.restore import attention_implementation, evaluating
@@ -25,8 +31,8 @@ from viz_transformer.tracing.written_text import most_written
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
 _MOST_TOKENS = {"continue": 8, "translate": 60}
-#: So many positions at most stand in one batch of changes: a layer's numbers then still fit a cache.
-_MOST_POSITIONS = 512
+#: So many weights at most are kept of a search, all heads and steps together.
+_MOST_WEIGHTS = 64_000_000
 #: Settings of a search that leave the likeliest token the likeliest.
 _HARMLESS_SETTINGS = {
     *("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "transformers_version"),
@@ -57,12 +63,58 @@ class _Reading:
         return self.whole[1:]
 
 
-class HuggingFaceText:
-    """A causal language model or an encoder–decoder, and its tokenizer.
+class HuggingFaceReader:
+    """A model that reads text, and its tokenizer.
 
     Attributes:
         model: the model; it stays as it is.
         tokenizer: turns a text into its input, and ids into tokens.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        """Join a model and its tokenizer.
+
+        Raises:
+            UserError: if the model reads no text, or there is no tokenizer for it.
+        """
+        if getattr(model, "main_input_name", "input_ids") != "input_ids":
+            raise UserError(f"{type(model).__name__} reads no text; give a model that reads one")
+        if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
+            name = type(model).__name__
+            raise UserError(
+                f"{name} reads token ids, and tokenizer={tokenizer!r:.40} makes none; give its tokenizer: "
+                "tokenizer=AutoTokenizer.from_pretrained(...)"
+            )
+        self.model = model
+        self.tokenizer = tokenizer
+
+    def shown(self, tokens: Sequence[str]) -> tuple[str, ...]:
+        """Return tokens as labels: those of a byte-level tokenizer as text, each space as Ġ."""
+        return shown_tokens(self.tokenizer, tokens)
+
+    def tokens_of(self, ids: list[int]) -> tuple[str, ...]:
+        """Return the labels of ids."""
+        return self.shown(self._tokens(ids))
+
+    def _tokens(self, ids: list[int]) -> tuple[str, ...]:
+        return tuple(map(str, self.tokenizer.convert_ids_to_tokens(ids)))
+
+    def trace(self, text: str) -> ForwardTrace:
+        """Return the attention while the model reads a text; an encoder–decoder its own answer too.
+
+        Raises:
+            UserError: if the text is empty or too long.
+        """
+        if self.model.config.is_encoder_decoder:
+            writer = HuggingFaceText(self.model, self.tokenizer)
+            return writer.judge(text, writer.answer(text))[0]
+        return capture(self.model, text, tokenizer=self.tokenizer, verify=False)
+
+
+class HuggingFaceText(HuggingFaceReader):
+    """A causal language model or an encoder–decoder, and its tokenizer.
+
+    Attributes:
         task: ``"continue"``, or of an encoder–decoder ``"translate"``.
         max_new_tokens: at most so many tokens are written.
     """
@@ -73,28 +125,21 @@ class HuggingFaceText:
         Raises:
             UserError: if the model can't write, reads no text, or there is no tokenizer for it.
         """
-        name = type(model).__name__
-        if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
-            raise UserError(
-                f"{name} reads token ids, and tokenizer={tokenizer!r:.40} makes none; give its tokenizer: "
-                "vt.head_lab(model, text, tokenizer=AutoTokenizer.from_pretrained(...))"
-            )
-        if (
-            not (hasattr(model, "can_generate") and model.can_generate())
-            or model.main_input_name != "input_ids"
-        ):
+        generates = hasattr(model, "can_generate") and model.can_generate()
+        if not generates or model.main_input_name != "input_ids":
+            name = type(model).__name__
             raise UserError(
                 f"{name} does not write text after a text; give a causal language model or an "
                 "encoder–decoder, such as AutoModelForCausalLM and AutoModelForSeq2SeqLM load"
             )
         if max_new_tokens is not None:
             whole_number("max_new_tokens", max_new_tokens, NEW_TOKENS)
-        self.model = model
-        self.tokenizer = tokenizer
+        super().__init__(model, tokenizer)
         self.task = "translate" if model.config.is_encoder_decoder else "continue"
         self.max_new_tokens = max_new_tokens or most_written(model.config, _MOST_TOKENS[self.task])
         self._known: tuple[Any, tuple[str, ...]] = (None, ())
-        self._known_apart: tuple[Any, dict[HeadChange, NDArray[np.float64]]] = (None, {})
+        self._known_searches: tuple[Any, dict[Any, DecodeTrace]] = (None, {})
+        self._known_apart: tuple[Any, RunsApart, dict[HeadChange, NDArray[np.float64]]] | None = None
 
     def answer(self, text: str, changes: Interventions | None = None) -> tuple[str, ...]:
         """Return the tokens that greedy search writes; of a language model, after those of the text.
@@ -111,6 +156,72 @@ class HuggingFaceText:
             self._known = (of, self._write(text, None))
         return self._known[1]
 
+    def decode(
+        self, text: str, beam_width: int = 4, length_penalty: float = 1.0, *, attention: bool = False
+    ) -> DecodeTrace:
+        """Return the beam search of the model's own ``generate``; a beam of 1 is greedy search.
+
+        Args:
+            text: what is read.
+            beam_width: hypotheses followed.
+            length_penalty: of the scores, which divide by length ** length_penalty.
+            attention: whether to record what every head looked at, where that is not too much.
+
+        Raises:
+            UserError: as `answer`, or if the beam is too wide.
+        """
+        whole_number("beam_width", beam_width, BEAM)
+        of = (text, beam_width, float(length_penalty), attention)
+        if self._known_searches[0] != self._versions:
+            self._known_searches = (self._versions, {})
+        known = self._known_searches[1]
+        if of not in known:
+            read = self._read(text)
+            words = self._words
+            room_for(beam_width * len(words.tokens), f"beam_width={beam_width}")
+            with attention_implementation(self.model, "eager") if attention else nullcontext():
+                output = self._generate(
+                    self._tensor(read),
+                    num_beams=beam_width,
+                    num_return_sequences=beam_width,
+                    **({"length_penalty": float(length_penalty)} if beam_width > 1 else {}),
+                    output_scores=True,
+                    output_attentions=attention and self._few_weights(beam_width, len(read)),
+                )
+            source = self._tensor(read) if self.task == "translate" else None
+            (known[of],) = from_generate(
+                output, words, num_beams=beam_width, length_penalty=length_penalty, source_ids=source
+            )
+        return known[of]
+
+    def sample(
+        self,
+        text: str,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> DecodeTrace:
+        """Return a text that is drawn word by word, as `decoding.sample` draws.
+
+        Raises:
+            UserError: as `answer`, or if a number is out of range.
+        """
+        read = self._read(text)
+        drawing = Drawing(self._words, temperature, top_k, top_p, seed)
+        self._generate(self._tensor(read), num_beams=1, logits_processor=[drawing])
+        tokens = self.shown(self._tokens(read))
+        if self.task == "translate":
+            return drawing.trace(tokens, self.shown(self._tokens([self._start])))
+        return drawing.trace((), tokens)
+
+    def _few_weights(self, n_rows: int, n_read: int) -> bool:
+        """Whether the weights of all heads are few enough to keep in each step of a search."""
+        config = self.model.config.get_text_config(decoder=True)
+        n_heads = config.num_hidden_layers * config.num_attention_heads
+        n_all = n_read + self.max_new_tokens
+        return n_rows * n_heads * (n_read**2 + self.max_new_tokens * n_all) <= _MOST_WEIGHTS
+
     def _write(self, text: str, changes: Interventions | None) -> tuple[str, ...]:
         read = self._read(text)
         with self._changed(changes):
@@ -119,8 +230,18 @@ class HuggingFaceText:
 
     def _search(self, read: list[int], n_rows: int) -> list[tuple[str, ...]]:
         """Return what greedy search writes in each row of a batch of the same text."""
-        given = self._tensor(read).expand(n_rows, -1)  # [row, position]
+        rows = self._generate(self._tensor(read).expand(n_rows, -1), num_beams=1).sequences
         n_read = 1 if self.task == "translate" else len(read)
+        n_begin = 1 if self.task == "translate" else self._n_special(read)
+        found = []
+        for ids in rows.tolist():
+            ends = [i for i in range(n_read, len(ids)) if ids[i] in self._ends]  # then a batch is padded
+            found.append(self._tokens(ids[n_begin : ends[0] if ends else None]))
+        return found
+
+    def _generate(self, given: Tensor, **options: Any) -> Any:
+        """Return what the model's own search returns for texts of one length, [row, position]."""
+        n_read = 1 if self.task == "translate" else given.shape[1]
 
         def told(ids: Tensor, _: Any, **__: Any) -> Tensor:
             """Say how far the search is; it ends by itself."""
@@ -128,20 +249,15 @@ class HuggingFaceText:
             return torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
 
         with evaluating(self.model):
-            rows = self.model.generate(
+            return self.model.generate(
                 given,
                 attention_mask=torch.ones_like(given),
                 max_new_tokens=self.max_new_tokens,
                 do_sample=False,
-                num_beams=1,
+                return_dict_in_generate=True,
                 stopping_criteria=[told],
+                **options,
             )
-        n_begin = 1 if self.task == "translate" else self._n_special(read)
-        found = []
-        for ids in rows.tolist():
-            ends = [i for i in range(n_read, len(ids)) if ids[i] in self._ends]  # then a batch is padded
-            found.append(self._tokens(ids[n_begin : ends[0] if ends else None]))
-        return found
 
     def judge(
         self, text: str, answer: tuple[str, ...], changes: Interventions | None = None
@@ -161,8 +277,8 @@ class HuggingFaceText:
             UserError: as `answer`.
         """
         reading = self._reading(text, answer)
-        with self._changed(changes), evaluating(self.model), attention_implementation(self.model, "eager"):
-            output = self.model(**reading.given, output_attentions=True, return_dict=True)
+        with self._changed(changes), evaluating(self.model):
+            output = self._forward(reading, 1, output_attentions=True)
         return self._judged(reading, output, 0)
 
     def judge_apart(
@@ -180,7 +296,8 @@ class HuggingFaceText:
         """
         reading = self._reading(text, answer)
         for rows in _batches(changes, len(reading.written)):
-            output = self._forward_apart(reading, rows, output_attentions=True)
+            with scaled_apart(self.model, self._numbered(rows)), evaluating(self.model):
+                output = self._forward(reading, len(rows), output_attentions=True)
             answers = self._answers_apart(text, answer, reading, output.logits, rows)
             for row, changed in enumerate(answers):
                 yield *self._judged(reading, output, row), changed
@@ -189,26 +306,23 @@ class HuggingFaceText:
         self, text: str, answer: tuple[str, ...], changes: Sequence[HeadChange]
     ) -> NDArray[np.float64]:
         """Return the log-probabilities that `judge` gives under each of some changes, [change, position]."""
-        of = (text, answer, self._versions)
-        if self._known_apart[0] != of:
-            self._known_apart = (of, {})
-        known = self._known_apart[1]
         reading = self._reading(text, answer)
+        of = (text, answer, self._versions)
+        if self._known_apart is None or self._known_apart[0] != of:
+
+            def run(n_rows: int) -> Any:
+                return self._forward(reading, n_rows, use_cache=False)
+
+            self._known_apart = (of, RunsApart(self.model, run), {})
+        _, runs, known = self._known_apart
         missing = [change for change in changes if change not in known]
-        for rows in _batches(missing, len(reading.written)):
-            logits = self._forward_apart(reading, rows).logits.detach()  # [change, position, vocab]
-            known |= {
-                change: log_probs_of(row, reading.written) for change, row in zip(rows, logits, strict=True)
-            }
+        for change, output in zip(missing, runs.outputs(self._numbered(missing)), strict=True):
+            known[change] = log_probs_of(output.logits[0].detach(), reading.written)
         return np.array([known[change] for change in changes])
 
-    def _forward_apart(self, reading: _Reading, changes: Sequence[HeadChange], **options: Any) -> Any:
-        given = {name: ids.expand(len(changes), -1) for name, ids in reading.given.items()}
-        with (
-            scaled_apart(self.model, self._numbered(changes)),
-            evaluating(self.model),
-            attention_implementation(self.model, "eager"),
-        ):
+    def _forward(self, reading: _Reading, n_rows: int, **options: Any) -> Any:
+        given = {name: ids.expand(n_rows, -1) for name, ids in reading.given.items()}
+        with attention_implementation(self.model, "eager"):
             return self.model(**given, return_dict=True, **options)
 
     def _answers_apart(
@@ -304,15 +418,14 @@ class HuggingFaceText:
 
         return [replace(change, layer=number(change)) for change in changes]
 
+    @cached_property
+    def _words(self) -> Words:
+        """The tokenizer's words, by id."""
+        n_words = self.model.get_output_embeddings().weight.shape[0]
+        return words_of(self.tokenizer, n_words, self._ends)
+
     def _tensor(self, ids: list[int]) -> Tensor:
         return torch.tensor([ids], device=self.model.device)  # [1, position]
-
-    def _tokens(self, ids: list[int]) -> tuple[str, ...]:
-        return tuple(map(str, self.tokenizer.convert_ids_to_tokens(ids)))
-
-    def shown(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Return tokens as labels: those of a byte-level tokenizer as text, each space as Ġ."""
-        return shown_tokens(self.tokenizer, tokens)
 
     def _n_special(self, ids: list[int]) -> int:
         """Return how many special tokens a text begins with."""
@@ -344,6 +457,6 @@ def is_huggingface(model: Any) -> bool:
 
 def _batches(changes: Sequence[HeadChange], n_positions: int) -> Iterator[Sequence[HeadChange]]:
     """Yield changes that one run can take."""
-    size = max(1, _MOST_POSITIONS // n_positions)
+    size = max(1, MOST_POSITIONS // n_positions)
     for start in range(0, len(changes), size):
         yield changes[start : start + size]

@@ -171,6 +171,32 @@ def test_a_page_that_is_loaded_again_answers_its_sentence_again(
     assert errors == []
 
 
+def test_the_address_carries_what_is_chosen(page: Page, tmp_path: Path) -> None:
+    errors = errors_of(page)
+    heads = Heads(page, tmp_path)
+    plain = page.url
+    heads.move(1)
+    expect(page).to_have_url(f"{plain}#kind=cross&layer=0&head=1&linked=true")
+    heads.move(2)
+    expect(page).to_have_url(re.compile(r"&head=2&"))
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"&head=1&"))
+    page.evaluate("location.hash = '#kind=decoder&layer=1&head=5&query=2'")  # as if written by hand
+    title = page.locator(".vt-title")
+    expect(title).to_have_text("Decoder self-attention · layer 1 · head 5")
+    page.go_back()
+    heads.are_at(1)
+    page.goto("about:blank")
+    page.goto(f"{plain}#layer=1&head=3&query=1&kind=encoder")
+    expect(title).to_have_text("Encoder self-attention · layer 1 · head 3")
+    expect(page.locator(".vt-headline")).to_contain_text("Reading")
+    page.goto("about:blank")
+    page.goto(f"{plain}#layer=99&head=3&query=<img src=x onerror=alert(1)>")
+    heads.are_at(0)
+    expect(page.locator(".vt-note")).to_contain_text("Its address asks for layer=99, query=<img src=x")
+    assert errors == []
+
+
 @pytest.mark.slow
 def test_back_leaves_the_page_after_ten_steps_however_many_there_were(page: Page, tmp_path: Path) -> None:
     heads = Heads(page, tmp_path)

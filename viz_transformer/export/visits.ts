@@ -60,7 +60,17 @@ function readEntry(state: unknown, stamp: string): Entry | null {
   return entry?.stamp === stamp && Array.isArray(entry.snapshots) ? entry : null;
 }
 
+/** The page's address, which says what is chosen. */
+export interface Address {
+  /** What it is now, "" for nothing. */
+  now: () => string;
+  /** Choose what it says. */
+  follow: () => void;
+}
+
 export class Visits {
+  /** Null while there is none to be kept. */
+  address: Address | null = null;
   #models = new Map<string, Visited>();
   #first: Snapshot = {}; // of each trait that was changed, what it was at first
   #snapshots: Snapshot[] = [];
@@ -174,7 +184,8 @@ export class Visits {
     );
     const entry: Entry = { stamp: this.#stamp, at: this.#at, snapshots };
     try {
-      history[how]({ [KEY]: entry }, "");
+      const address = this.address && location.href.split("#")[0] + this.address.now();
+      history[how]({ [KEY]: entry }, "", address);
     } catch {
       // A browser allows so many in a minute; Back then goes further back.
     }
@@ -183,7 +194,7 @@ export class Visits {
   #goTo(state: unknown): void {
     const entry = readEntry(state, this.#stamp);
     if (!entry) {
-      this.#write("replaceState"); // a place in the text was gone to, which is an entry too
+      this.#arrive();
       return;
     }
     clearTimeout(this.#burst);
@@ -192,6 +203,19 @@ export class Visits {
     this.#snapshots[this.#at] = this.#now();
     this.#at = entry.at;
     this.#restore(this.#snapshots[this.#at] ?? {});
+  }
+
+  /** A place in the text was gone to, or an address was written by hand: an entry too. */
+  #arrive(): void {
+    if (this.address) {
+      this.#snapshots = [...this.#snapshots.slice(0, this.#at), this.#now()].slice(-MOST);
+      this.#at = this.#snapshots.length;
+      this.#isRestoring = true;
+      this.address.follow();
+      this.#isRestoring = false;
+      this.#snapshots[this.#at] = this.#now();
+    }
+    this.#write("replaceState");
   }
 
   /** Show a snapshot. A view may change others as it follows, so that the second time sets those once more. */

@@ -15,7 +15,7 @@ import {
 import { partInHeading, partInWords, traceInPython } from "./attends_by.ts";
 import { isMany } from "./attention_paths.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
-import type { DisplayedHead } from "./displayed_head.ts";
+import { type DisplayedHead, shareOf } from "./displayed_head.ts";
 import { countApart, type Patches } from "./patch_picture.ts";
 import { wordsRead } from "./readout.ts";
 import { type Cell, shownInWords } from "./selection.ts";
@@ -38,7 +38,7 @@ export function activeInWords(shown: DisplayedHead, cell: Cell): Piece[] | null 
   if (masked?.[row * cols + col])
     return [query, " may not attend to ", key, `: ${whyMasked(shown, row, col)}`];
   if (cell.query === null) {
-    if (limit === null) return [key, " gets most from ", query, `: ${percent(weight)}`];
+    if (limit === null) return [key, " gets most from ", query, `: ${shareOf(shown, weight)}`];
     return [
       key,
       entry.unnormalised ? " is given most by " : " changed most in ",
@@ -59,7 +59,7 @@ export function activeInWords(shown: DisplayedHead, cell: Cell): Piece[] | null 
       ` ${how} ${now ? `in ${now} ` : ""}${than}: ${told(shown, weight)}`,
     ];
   }
-  return [...doing, ...attends(shown, cell.key === null, weight), key, `: ${percent(weight)}`];
+  return [...doing, ...attends(shown, cell.key === null, weight), key, `: ${shareOf(shown, weight)}`];
 }
 
 /** "this head looks at", and its like. */
@@ -116,16 +116,26 @@ export function lineBelow(snapshot: Snapshot): Piece[] {
     if (source === undefined) return [];
     const { layer, head } = chosenOf("encoder");
     const own = ownNumbers(entries.get("encoder")!, layer, head).join("·");
-    const weight = percent(read.weights![key * read.cols + source]);
+    const weight = shareOf(read, read.weights![key * read.cols + source]);
     const words = [named("key", read.queries[key]), " looked at ", named("key", read.keys[source])];
     return [`In encoder head ${own}, `, ...words, `: ${weight}`];
   }
-  if (mode === "wall") return ["Click a head to see it large."];
+  const rounding = roundingInWords(snapshot);
+  if (mode === "wall") return [`Click a head to see it large.${rounding}`];
   if (shown?.compared) {
     const [one, other] = shown.compared.map(inQuotes);
-    return [`${one} minus ${other}. Green: more in ${one}. Brown: more in ${other}.`];
+    return [`${one} minus ${other}. Green: more in ${one}. Brown: more in ${other}.${rounding}`];
   }
-  return ["Point at a word; click to keep it."]; // always: what is below must not move under the pointer
+  return [`Point at a word; click to keep it.${rounding}`]; // always: what is below must not move under the pointer
+}
+
+/** What an exported page has rounded, and left out, of the weights that are shown. */
+function roundingInWords({ mode, lit, entry, pictureOf, lost }: Snapshot): string {
+  const dtype = mode === "wall" ? entry.dtype : pictureOf(lit.kind).dtype;
+  const coarse = dtype === "uint8" ? " 8 bits: whole percents." : "";
+  const threshold = entry.carried?.threshold;
+  if (!threshold || mode === "wall") return coarse;
+  return `${coarse} Weights below ${threshold} are left out: ${percent(lost)} of this head.`;
 }
 
 /** What the picture shows, as a heading. */
@@ -223,10 +233,6 @@ export function notes(shown: DisplayedHead, omitted: Omissions): string[] {
   const part = partInWords(entry?.attendsBy);
   if (part) sentences.push(part);
   if (entry?.note) sentences.push(entry.note);
-  if (entry?.dtype === "uint8")
-    sentences.push(
-      "Rounded to 8 bits in this page: a weight is off by up to 0.4% of the largest in its row.",
-    );
   if (shown.pair && shown.pair !== "all") sentences.push(pairInWords(shown.pair));
   if (entry?.matched) sentences.push(matchInWords(entry, shown.layer));
   if (limit !== null) sentences.push(coloursInWords(entry));
