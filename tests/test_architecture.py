@@ -57,7 +57,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "training": {"model", "corpus", "config", "checkpoint"},
     "decoding": {"model", "vocabulary", "trace"},
     "tracing": {"model", "trace"},
-    "intervening": {"model", "trace", "tracing"},
+    "intervening": {"model", "trace", "tracing", "vocabulary"},
     "attribution": {"intervening", "tracing", "trace", "vocabulary"},
     "experiments": {
         "config",
@@ -95,7 +95,7 @@ ALLOWED: dict[str, set[str] | None] = {
         "trace",
         "analysis",
     },
-    "huggingface_text": {"intervening", "tracing", "model", "text_model", "trace"},
+    "huggingface_text": {"decoding", "intervening", "tracing", "model", "text_model", "trace"},
     "tours": {"live", "widgets", "translator", "trace", "analysis", "plots"},
     "labs": None,
     "live": {

@@ -134,6 +134,7 @@ def test_nothing_of_a_token_is_invisible_and_nothing_turns_it() -> None:
         **{"\u202e12.50": "<U+202E>12.50", "\xa0": "<U+00A0>", "a\u3000b": "a<U+3000>b"},
         **{"\u200d": "<U+200D>", "می\u200cروم": "می\u200cروم", "❤\ufe0f": "❤\ufe0f", "\ufe0f": "<U+FE0F>"},
         **{"\u3164": "<U+3164>", "so\xadft": "so<U+00AD>ft", "\u06dd12": "\u06dd12", " \u200b": " <U+200B>"},
+        **{"Ġcat": "·cat", "▁": "·", "ĠĠĠ": "···", ".ĊĊ": ".⏎⏎", "ĊĠ": "⏎Ġ", "Ċensu": "Ċensu", "ĉ": "⇥"},
     }
     assert {token: visible(token) for token in expected} == expected
     known = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) != "Cn"]

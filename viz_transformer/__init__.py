@@ -28,6 +28,7 @@ _PUBLIC = {
     "AttentionStepper": "widgets.attention_stepper",
     "BeamStepper": "widgets.beam_stepper",
     "BlockLab": "widgets.block_lab",
+    "Causes": "widgets.causes",
     "DecodeTrace": "trace",
     "EmbeddingMap": "widgets.embedding_map",
     "FigureLab": "widgets.figure_lab",
@@ -68,6 +69,8 @@ _PUBLIC = {
     "embedding_map": "widgets.embedding_map.live",
     "exercises": None,
     "explore": "widgets.explorer",
+    "explore_attribution": "widgets.causes",
+    "explore_lens": "widgets.causes",
     "export_html": "export",
     "figure_lab": "widgets.figure_lab",
     "from_huggingface": "model",
@@ -85,6 +88,7 @@ _PUBLIC = {
     "load_translator": "translator",
     "mask_lab": "widgets.mask_lab.live",
     "model_summary_lab": "widgets.model_summary_lab.live",
+    "patch_lens": "widgets.causes.live",
     "plots": None,
     "position_clock": "widgets.position_clock",
     "position_lab": "widgets.position_lab.live",
@@ -148,6 +152,10 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.beam_stepper.live import beam_stepper as beam_stepper
     from viz_transformer.widgets.block_lab import BlockLab as BlockLab
     from viz_transformer.widgets.block_lab.live import block_lab as block_lab
+    from viz_transformer.widgets.causes import Causes as Causes
+    from viz_transformer.widgets.causes import explore_attribution as explore_attribution
+    from viz_transformer.widgets.causes import explore_lens as explore_lens
+    from viz_transformer.widgets.causes.live import patch_lens as patch_lens
     from viz_transformer.widgets.embedding_map import EmbeddingMap as EmbeddingMap
     from viz_transformer.widgets.embedding_map.live import embedding_map as embedding_map
     from viz_transformer.widgets.explorer import AttentionExplorer as AttentionExplorer

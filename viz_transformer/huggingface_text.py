@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from viz_transformer._bounds import NEW_TOKENS, whole_number
+from viz_transformer._bounds import BEAM, NEW_TOKENS, room_for, whole_number
 from viz_transformer._work import between_parts
+from viz_transformer.decoding import from_generate
+from viz_transformer.decoding.constraints import Words
+from viz_transformer.decoding.huggingface import Drawing, words_of
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import find_sites, interventions, scaled_apart
 from viz_transformer.model.interventions import UNCHANGED, HeadChange, Interventions
 from viz_transformer.text_model import log_probs_of
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import DecodeTrace, ForwardTrace
 from viz_transformer.trace.byte_level import shown_tokens
 from viz_transformer.tracing import capture
 from viz_transformer.tracing.restore import attention_implementation, evaluating
@@ -27,6 +32,8 @@ from viz_transformer.tracing.written_text import most_written
 _MOST_TOKENS = {"continue": 8, "translate": 60}
 #: So many positions at most stand in one batch of changes: a layer's numbers then still fit a cache.
 _MOST_POSITIONS = 512
+#: So many weights at most are kept of a search, all heads and steps together.
+_MOST_WEIGHTS = 64_000_000
 #: Settings of a search that leave the likeliest token the likeliest.
 _HARMLESS_SETTINGS = {
     *("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "transformers_version"),
@@ -77,7 +84,7 @@ class HuggingFaceText:
         if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
             raise UserError(
                 f"{name} reads token ids, and tokenizer={tokenizer!r:.40} makes none; give its tokenizer: "
-                "vt.head_lab(model, text, tokenizer=AutoTokenizer.from_pretrained(...))"
+                "tokenizer=AutoTokenizer.from_pretrained(...)"
             )
         if (
             not (hasattr(model, "can_generate") and model.can_generate())
@@ -94,6 +101,7 @@ class HuggingFaceText:
         self.task = "translate" if model.config.is_encoder_decoder else "continue"
         self.max_new_tokens = max_new_tokens or most_written(model.config, _MOST_TOKENS[self.task])
         self._known: tuple[Any, tuple[str, ...]] = (None, ())
+        self._known_searches: tuple[Any, dict[Any, DecodeTrace]] = (None, {})
         self._known_apart: tuple[Any, dict[HeadChange, NDArray[np.float64]]] = (None, {})
 
     def answer(self, text: str, changes: Interventions | None = None) -> tuple[str, ...]:
@@ -111,6 +119,72 @@ class HuggingFaceText:
             self._known = (of, self._write(text, None))
         return self._known[1]
 
+    def decode(
+        self, text: str, beam_width: int = 4, length_penalty: float = 1.0, *, attention: bool = False
+    ) -> DecodeTrace:
+        """Return the beam search of the model's own ``generate``; a beam of 1 is greedy search.
+
+        Args:
+            text: what is read.
+            beam_width: hypotheses followed.
+            length_penalty: of the scores, which divide by length ** length_penalty.
+            attention: whether to record what every head looked at, where that is not too much.
+
+        Raises:
+            UserError: as `answer`, or if the beam is too wide.
+        """
+        whole_number("beam_width", beam_width, BEAM)
+        of = (text, beam_width, float(length_penalty), attention)
+        if self._known_searches[0] != self._versions:
+            self._known_searches = (self._versions, {})
+        known = self._known_searches[1]
+        if of not in known:
+            read = self._read(text)
+            words = self._words
+            room_for(beam_width * len(words.tokens), f"beam_width={beam_width}")
+            with attention_implementation(self.model, "eager") if attention else nullcontext():
+                output = self._generate(
+                    self._tensor(read),
+                    num_beams=beam_width,
+                    num_return_sequences=beam_width,
+                    **({"length_penalty": float(length_penalty)} if beam_width > 1 else {}),
+                    output_scores=True,
+                    output_attentions=attention and self._few_weights(beam_width, len(read)),
+                )
+            source = self._tensor(read) if self.task == "translate" else None
+            (known[of],) = from_generate(
+                output, words, num_beams=beam_width, length_penalty=length_penalty, source_ids=source
+            )
+        return known[of]
+
+    def sample(
+        self,
+        text: str,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> DecodeTrace:
+        """Return a text that is drawn word by word, as `decoding.sample` draws.
+
+        Raises:
+            UserError: as `answer`, or if a number is out of range.
+        """
+        read = self._read(text)
+        drawing = Drawing(self._words, temperature, top_k, top_p, seed)
+        self._generate(self._tensor(read), num_beams=1, logits_processor=[drawing])
+        tokens = self.shown(self._tokens(read))
+        if self.task == "translate":
+            return drawing.trace(tokens, self.shown(self._tokens([self._start])))
+        return drawing.trace((), tokens)
+
+    def _few_weights(self, n_rows: int, n_read: int) -> bool:
+        """Whether the weights of all heads are few enough to keep in each step of a search."""
+        config = self.model.config.get_text_config(decoder=True)
+        n_heads = config.num_hidden_layers * config.num_attention_heads
+        n_all = n_read + self.max_new_tokens
+        return n_rows * n_heads * (n_read**2 + self.max_new_tokens * n_all) <= _MOST_WEIGHTS
+
     def _write(self, text: str, changes: Interventions | None) -> tuple[str, ...]:
         read = self._read(text)
         with self._changed(changes):
@@ -119,8 +193,18 @@ class HuggingFaceText:
 
     def _search(self, read: list[int], n_rows: int) -> list[tuple[str, ...]]:
         """Return what greedy search writes in each row of a batch of the same text."""
-        given = self._tensor(read).expand(n_rows, -1)  # [row, position]
+        rows = self._generate(self._tensor(read).expand(n_rows, -1), num_beams=1).sequences
         n_read = 1 if self.task == "translate" else len(read)
+        n_begin = 1 if self.task == "translate" else self._n_special(read)
+        found = []
+        for ids in rows.tolist():
+            ends = [i for i in range(n_read, len(ids)) if ids[i] in self._ends]  # then a batch is padded
+            found.append(self._tokens(ids[n_begin : ends[0] if ends else None]))
+        return found
+
+    def _generate(self, given: Tensor, **options: Any) -> Any:
+        """Return what the model's own search returns for texts of one length, [row, position]."""
+        n_read = 1 if self.task == "translate" else given.shape[1]
 
         def told(ids: Tensor, _: Any, **__: Any) -> Tensor:
             """Say how far the search is; it ends by itself."""
@@ -128,20 +212,15 @@ class HuggingFaceText:
             return torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
 
         with evaluating(self.model):
-            rows = self.model.generate(
+            return self.model.generate(
                 given,
                 attention_mask=torch.ones_like(given),
                 max_new_tokens=self.max_new_tokens,
                 do_sample=False,
-                num_beams=1,
+                return_dict_in_generate=True,
                 stopping_criteria=[told],
+                **options,
             )
-        n_begin = 1 if self.task == "translate" else self._n_special(read)
-        found = []
-        for ids in rows.tolist():
-            ends = [i for i in range(n_read, len(ids)) if ids[i] in self._ends]  # then a batch is padded
-            found.append(self._tokens(ids[n_begin : ends[0] if ends else None]))
-        return found
 
     def judge(
         self, text: str, answer: tuple[str, ...], changes: Interventions | None = None
@@ -303,6 +382,12 @@ class HuggingFaceText:
             return of_kind[change.layer] if change.layer < len(of_kind) else change.layer
 
         return [replace(change, layer=number(change)) for change in changes]
+
+    @cached_property
+    def _words(self) -> Words:
+        """The tokenizer's words, by id."""
+        n_words = self.model.get_output_embeddings().weight.shape[0]
+        return words_of(self.tokenizer, n_words, self._ends)
 
     def _tensor(self, ids: list[int]) -> Tensor:
         return torch.tensor([ids], device=self.model.device)  # [1, position]

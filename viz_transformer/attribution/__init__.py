@@ -7,7 +7,7 @@
     value_weighted              attention, times the size of what it carries
     gradient_weighted           attention, times the slope of a logit
 
-`prompt` reads a text, a picture or a sound, `scores` names tokens and classes, `residual` watches the
+`prompt` reads a text, a picture or a sound, `intervening.metric` what is measured, `residual` watches the
 stream between a model's blocks, `classifier` asks what a class token would be read as, and `frozen_norm`
 divides a norm's output among the parts of its input. Each result holds numpy arrays alone, defined in
 `trace`, and `plots` draws it. Attention rollout needs no model: `vt.analysis.rollout(trace, kind)`.

@@ -19,9 +19,9 @@ from viz_transformer.attribution.residual import (
     logits_of,
     read_stream,
 )
-from viz_transformer.attribution.scores import difference, target_ids, token_names
 from viz_transformer.attribution.written import Written, not_added, written_by
 from viz_transformer.errors import UserError
+from viz_transformer.intervening.metric import MetricLike, difference, one_metric, sum_of_logits, token_names
 from viz_transformer.trace import LogitAttribution
 from viz_transformer.tracing.restore import evaluating
 
@@ -34,6 +34,7 @@ def direct_logit_attribution(
     target: PromptLike | None = None,
     token: str | int | None = None,
     against: str | int | None = None,
+    metric: MetricLike | None = None,
     position: int | None = None,
     **inputs: Any,
 ) -> LogitAttribution:
@@ -66,6 +67,7 @@ def direct_logit_attribution(
         token: the token whose logit is explained, an id or a text that is one token; by default the
             model's own first choice.
         against: a token whose logit is subtracted.
+        metric: in place of these two: a token or a class, or a pair of them (right, wrong).
         position: where the logit stands; by default at the end.
         inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
             ``input_features=`` or ``input_values=`` of a sound.
@@ -94,11 +96,12 @@ def direct_logit_attribution(
             )
         logits = stream.logits[at_place]  # [vocab] or [class]
         place = _place_of(blocks, text, stream) if text.is_classified else at_place
-        ids = target_ids(logits, text.namer, token, against)
+        chosen = text.metric(one_metric(metric, token, against), stream.logits, at_place)
+        ids = sum_of_logits(chosen, "only a logit is a sum of what heads write")
         layers = list(written_by(blocks, text, place, stream.states))
         if layers[-1][-1].norm is not None:
             raise not_added(blocks.modules[-1])
-        shares = _shares(blocks, text, stream.states[:, place], layers, place, logits, ids)
+        shares = _shares(blocks, text, stream.states[:, place], layers, place, logits, [*ids])
     names = [*token_names(text.namer, ids), None]
     n_layers, n_heads = len(layers), blocks.sites[0].n_heads
     embedding, heads, mlps, biases, constant = shares.split(

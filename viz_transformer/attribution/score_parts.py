@@ -22,10 +22,10 @@ from viz_transformer.attribution.residual import (
     logits_of,
     read_states,
 )
-from viz_transformer.attribution.scores import token_names
 from viz_transformer.attribution.written import Watched, written_by
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
+from viz_transformer.intervening.metric import token_names
 from viz_transformer.trace import KINDS, ScoreParts
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 

@@ -35,6 +35,11 @@ class Words(Protocol):
         """All tokens, by id."""
 
 
+def ends(words: Words) -> frozenset[int]:
+    """Return the ids that end a text: ``<eos>``, and the others that some tokenizers have."""
+    return frozenset({words.eos_id, *getattr(words, "more_ends", ())})
+
+
 @dataclass(frozen=True)
 class Constraints:
     """What may be written in one batch.

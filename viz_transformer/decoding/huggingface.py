@@ -1,4 +1,4 @@
-"""Hugging Face's beam search, reconstructed step by step from what ``generate`` returns."""
+"""Hugging Face's searches, reconstructed step by step from what ``generate`` returns; and its draws."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from viz_transformer.decoding.constraints import Words, is_whole
+from viz_transformer._bounds import SEED, whole_number
+from viz_transformer.decoding.constraints import Words, ends, is_whole
 from viz_transformer.decoding.length_penalty import power_norm
 from viz_transformer.decoding.recorder import Ranked, Recorder
+from viz_transformer.decoding.sampling import Draws, check_filters
 from viz_transformer.errors import UserError
 from viz_transformer.trace import DecodeTrace, Hypothesis
 from viz_transformer.trace.byte_level import shown_tokens
@@ -25,6 +27,7 @@ class _Words:
     pad_id: int
     sos_id: int
     eos_id: int
+    more_ends: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,10 @@ def from_generate(
 
     Ask for it with ``model.generate(ids, num_beams=4, return_dict_in_generate=True,
     output_scores=True)``, and ``output_attentions=True`` where attention is wanted (of a model
-    with ``attn_implementation="eager"``). Each step is ranked again from the scores that it
-    returned, and held to the beam indices of the texts that it found. Their scores divide by
-    length ** length_penalty; their texts may end at the maximum length without ``<eos>``.
+    with ``attn_implementation="eager"``); greedy search has num_beams=1. Each step is ranked again
+    from the scores that it returned, and held to the beam indices of the texts that it found. Their
+    scores divide by length ** length_penalty; their texts may end at the maximum length without
+    ``<eos>``.
 
     >>> import torch
     >>> from transformers import GPT2Config, GPT2LMHeadModel
@@ -73,7 +77,7 @@ def from_generate(
     Args:
         output: what ``generate`` returned.
         vocabulary: the tokenizer, or anything with ``tokens``, ``pad_id``, ``sos_id``, ``eos_id``.
-        num_beams: as given to ``generate``.
+        num_beams: as given to ``generate``; 1 for greedy search.
         length_penalty: as given to ``generate``.
         source_ids: what an encoder read [sentence, source], for its tokens; None leaves them out.
 
@@ -84,21 +88,24 @@ def from_generate(
         UserError: if scores or beam indices are missing, or do not give the texts that were
             found: with ``do_sample`` or groups of beams there is no one ranking.
     """
-    for name in ("sequences", "sequences_scores", "scores", "beam_indices"):
+    needed = ("sequences", "scores", *(("sequences_scores", "beam_indices") if num_beams != 1 else ()))
+    for name in needed:
         if getattr(output, name, None) is None:
             raise UserError(
-                f"the output has no {name}; call generate with num_beams of at least 2, "
-                "return_dict_in_generate=True and output_scores=True"
+                f"the output has no {name}; call generate with return_dict_in_generate=True and "
+                "output_scores=True, and tell num_beams here as there"
             )
     n_rows = len(output.scores[0])
-    fits = is_whole(num_beams) and num_beams >= 2 and n_rows % num_beams == 0
+    fits = is_whole(num_beams) and num_beams >= 1 and n_rows % num_beams == 0
     if not fits or len(output.sequences) % (n_rows // num_beams):
         raise UserError(
             f"num_beams={num_beams!r} does not fit {n_rows} rows of scores and "
             f"{len(output.sequences)} texts; give the num_beams that generate was given"
         )
     n_words = output.scores[0].shape[1]
-    words: Words = vocabulary if hasattr(vocabulary, "eos_id") else _words(vocabulary, n_words)
+    words = vocabulary if hasattr(vocabulary, "eos_id") else words_of(vocabulary, n_words)
+    if num_beams == 1:
+        output = _as_beam_of_one(output, words, length_penalty)
     n_sentences = n_rows // num_beams
     n_texts = len(output.sequences) // n_sentences
     constraints = _TheirConstraints(words, output.scores, num_beams)
@@ -128,6 +135,8 @@ class _Replay:
         self._output, self._constraints, self._place, self._norm = output, constraints, place, norm
         self._width, self._texts = constraints.num_beams, texts
         self._parents = output.beam_indices[texts].tolist()  # [text, step], −1 after its end
+        # Where fewer texts were found than asked for, the last are empty.
+        self._parents = [rows for rows in self._parents if rows[0] >= 0]
         self._lengths = [sum(row >= 0 for row in rows) for rows in self._parents]
         self._n_prompt = output.sequences.shape[1] - output.beam_indices.shape[1]
         self._ranked: list[Ranked] = []
@@ -161,11 +170,12 @@ class _Replay:
         """Rank the continuations of a step as generate did."""
         n_words = scores.shape[1]
         sums = (before.T + scores).flatten()  # [hypothesis · vocab]
-        best = sums.topk(min(2 * self._width, len(sums)))
+        end_ids = torch.tensor([*ends(self._constraints.words)])
+        best = sums.topk(min(max(2, 1 + len(end_ids)) * self._width, len(sums)))
         parents, tokens = best.indices // n_words, best.indices % n_words
-        ends = tokens == self._constraints.words.eos_id
-        kept = ends.to(torch.int8).argsort(stable=True)[: self._width]
-        kept_sums = best.values[kept].masked_fill(ends[kept], -torch.inf)
+        ended = torch.isin(tokens, end_ids)
+        kept = ended.to(torch.int8).argsort(stable=True)[: self._width]
+        kept_sums = best.values[kept].masked_fill(ended[kept], -torch.inf)
         ranked = (best.values, parents, tokens, kept, kept_sums)
         return Ranked(*(each[None] for each in ranked))
 
@@ -186,7 +196,7 @@ class _Replay:
             path.append(int(same.nonzero()[0]))
         words = self._constraints.words
         log_prob = self._ranked[length - 1].sums[0, path[-1]].item()
-        if ids and ids[-1] == words.eos_id:
+        if ids and ids[-1] in ends(words):
             ids.pop()
         return Hypothesis(
             ids=tuple(ids),
@@ -220,8 +230,92 @@ class _Replay:
         return torch.stack([layer[row, :, :-1] for layer in layers[0]]).cpu().numpy()
 
 
-def _words(tokenizer: Any, n_words: int) -> _Words:
+@dataclass(frozen=True)
+class _BeamOfOne:
+    """What beam search of width 1 would have returned where ``generate`` searched greedily."""
+
+    sequences: Tensor
+    sequences_scores: Tensor
+    scores: Sequence[Tensor]
+    beam_indices: Tensor
+    attentions: Any
+    decoder_attentions: Any
+    cross_attentions: Any
+
+
+def _as_beam_of_one(output: Any, words: Words, length_penalty: float) -> _BeamOfOne:
+    """Return the output of greedy search as that of a beam search: log-probabilities, and no choice."""
+    scores = [each.float().log_softmax(-1) for each in output.scores]
+    written = output.sequences[:, output.sequences.shape[1] - len(scores) :]  # [sentence, step]
+    after = torch.isin(written, torch.tensor([*ends(words)], device=written.device)).cumsum(1).roll(1, 1)
+    after[:, 0] = 0
+    rows = torch.arange(len(written), device=written.device)[:, None].expand_as(written)
+    each = torch.stack([step.gather(1, written[:, [i]])[:, 0] for i, step in enumerate(scores)], dim=1)
+    lengths = (after == 0).sum(1)
+    norms = torch.tensor([power_norm(n, length_penalty) for n in lengths.tolist()], device=each.device)
+    return _BeamOfOne(
+        sequences=output.sequences,
+        sequences_scores=each.masked_fill(after > 0, 0.0).sum(1) / norms,
+        scores=scores,
+        beam_indices=rows.masked_fill(after > 0, -1),
+        **{
+            name: getattr(output, name, None)
+            for name in ("attentions", "decoder_attentions", "cross_attentions")
+        },
+    )
+
+
+class Drawing:
+    """What lets ``generate`` draw as `sample` does: give it as ``logits_processor=[drawing]``.
+
+    ``generate`` is to search greedily: each time, this leaves it nothing to write but the word drawn,
+    among those that the processors before it allow.
+
+    Source: as of `sample`.
+    """
+
+    def __init__(
+        self, words: Words, temperature: float, top_k: int | None, top_p: float | None, seed: int
+    ) -> None:
+        """Begin to draw.
+
+        Args:
+            words: the vocabulary, as `words_of` returns it.
+            temperature: as in `sample`.
+            top_k: as in `sample`.
+            top_p: as in `sample`.
+            seed: as in `sample`.
+
+        Raises:
+            UserError: if a number is out of range.
+        """
+        check_filters(temperature, top_k, top_p)
+        whole_number("seed", seed, SEED, least=0)
+        self._scores: list[Tensor] = []
+        allowed = _TheirConstraints(words, self._scores, 1)
+        self._draws = Draws(allowed, [0], temperature, top_k, top_p, [seed])
+
+    def __call__(self, _: Tensor, scores: Tensor) -> Tensor:
+        """Return scores [1, vocab] in which only the word drawn is possible."""
+        on_processor = scores.float().cpu()
+        self._scores.append(on_processor)
+        (drawn,) = self._draws.draw(len(self._scores) - 1, on_processor, on_processor)
+        only = torch.full_like(scores, -torch.inf)
+        only[:, drawn] = 0.0
+        return only
+
+    def trace(self, source_tokens: tuple[str, ...], prompt_tokens: tuple[str, ...]) -> DecodeTrace:
+        """Return what was drawn."""
+        return self._draws.trace(0, source_tokens, prompt_tokens)
+
+
+def words_of(tokenizer: Any, n_words: int, end_ids: Sequence[int] | None = None) -> Words:
     """Read a Hugging Face tokenizer, for a model that gives scores to `n_words` words.
+
+    Args:
+        tokenizer: of the model.
+        n_words: how many scores the model gives.
+        end_ids: the ids that end a text; by default the tokenizer's own.
 
     Raises:
         UserError: if it is none.
@@ -236,7 +330,10 @@ def _words(tokenizer: Any, n_words: int) -> _Words:
     # A vocabulary may be padded to a round size with ids that no token has.
     named += [None] * (n_words - len(named))
     tokens = shown_tokens(tokenizer, [f"<{i}>" if token is None else token for i, token in enumerate(named)])
-    pad = tokenizer.pad_token_id
-    pad = end if pad is None else pad
+    if end_ids is None:
+        end_ids = [] if end is None else [end]
+    if not end_ids:  # a text then ends at its maximum length alone
+        end_ids, tokens = [len(tokens)], (*tokens, "<end>")
+    pad = end_ids[0] if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     start = tokenizer.bos_token_id
-    return _Words(tokens, pad, pad if start is None else start, end)
+    return _Words(tokens, pad, pad if start is None else start, end_ids[0], tuple(end_ids[1:]))

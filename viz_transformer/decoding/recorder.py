@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from torch import Tensor
 
-from viz_transformer.decoding.constraints import Words
+from viz_transformer.decoding.constraints import Words, ends
 from viz_transformer.decoding.steps import StepAttention
 from viz_transformer.trace import Candidate, DecodeStep, Probable, running_text
 
@@ -153,19 +153,19 @@ class Recorder:
         candidates = []
         for rank, one in enumerate(found):
             beaten_by = margin = None
-            ends = one.token == words.eos_id
+            is_end = one.token in ends(words)
             if rank in kept:
                 status, reason = "kept", f"rank {kept.index(rank) + 1} of {width} in the beam"
-            elif ends and rank < width:
+            elif is_end and rank < width:
                 status, reason = "finished", f"it ends here, at rank {rank + 1} of all candidates"
             else:
                 status = "pruned"
-                beaten_by = width - 1 if ends else kept[-1]
+                beaten_by = width - 1 if is_end else kept[-1]
                 winner = found[beaten_by]
                 margin = winner.log_prob - one.log_prob
                 ids = (*texts[winner.parent], winner.token)
                 text = running_text([words.tokens[i] for i in ids])
-                last = "the last one that may end here" if ends else "the last one kept"
+                last = "the last one that may end here" if is_end else "the last one kept"
                 reason = f"{margin:.2f} nats behind {text!r}, {last}"
             candidates.append(
                 Candidate(

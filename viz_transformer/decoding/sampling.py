@@ -16,10 +16,12 @@ from viz_transformer._text import shown
 from viz_transformer.decoding.constraints import (
     Constraints,
     Words,
+    ends,
     is_whole,
     make_constraints,
     named_source,
 )
+from viz_transformer.decoding.recorder import Forbidding
 from viz_transformer.decoding.steps import Steps, evaluating, open_steps
 from viz_transformer.errors import UserError
 from viz_transformer.model.autoregressive import AutoregressiveModel
@@ -85,7 +87,7 @@ def sample(
     Source: Fan et al. 2018, "Hierarchical Neural Story Generation" (top-k);
     Holtzman et al. 2020, section 3.1 (top-p).
     """
-    _check(temperature, top_k, top_p)
+    check_filters(temperature, top_k, top_p)
     seeds = list(seed) if isinstance(seed, Sequence) else [seed] * len(sources)
     if len(seeds) != len(sources) or not all(is_whole(each) and each >= 0 for each in seeds):
         raise UserError(
@@ -96,8 +98,8 @@ def sample(
     traces: dict[int, DecodeTrace] = {}
     with evaluating(model):
         for numbers, steps, ids in open_steps(model, sources, constraints, interventions):
-            draws = _Draws(constraints, numbers, temperature, top_k, top_p, seeds)
-            draws.run(steps, ids)
+            draws = Draws(constraints, numbers, temperature, top_k, top_p, seeds)
+            draws.run(steps, ids, constraints)
             for place, number in enumerate(numbers):
                 tokens = named_source(model, vocabulary, sources[number])
                 traces[number] = draws.trace(place, *tokens)
@@ -151,7 +153,7 @@ def sample_ids(
     Raises:
         UserError: as `sample`, or if n is not a whole number of at least 1.
     """
-    _check(temperature, top_k, top_p)
+    check_filters(temperature, top_k, top_p)
     whole_number("n", n, SENTENCES)
     room_for(n * len(vocabulary.tokens), f"n={n} texts")
     whole_number("seed", seed, SEED, least=0)
@@ -211,18 +213,28 @@ def kept_probabilities(
     return torch.zeros_like(scaled).scatter_(-1, order, values)
 
 
-class _Draws:
+class Draws:
     """The texts of one batch as they are drawn."""
 
     def __init__(
         self,
-        constraints: Constraints,
+        constraints: Forbidding,
         numbers: list[int],
         temperature: float,
         top_k: int | None,
         top_p: float | None,
         seeds: list[int],
     ) -> None:
+        """Begin to draw.
+
+        Args:
+            constraints: what may be written.
+            numbers: which sentences these are.
+            temperature: as in `sample`.
+            top_k: as in `sample`.
+            top_p: as in `sample`.
+            seeds: of all sentences.
+        """
         self._constraints, self._numbers = constraints, numbers
         self._filter = (temperature, top_k, top_p)
         self._generators = [Random(seeds[number]) for number in numbers]
@@ -230,27 +242,36 @@ class _Draws:
         self._log_probs = [0.0] * len(numbers)
         self._steps: list[list[DecodeStep]] = [[] for _ in numbers]
         self._paths: list[list[int]] = [[] for _ in numbers]
+        self._ended = [False] * len(numbers)
 
-    def run(self, steps: Steps, ids: Tensor) -> None:
+    def run(self, steps: Steps, ids: Tensor, constraints: Constraints) -> None:
         """Draw until every text has ended."""
-        end = self._constraints.words.eos_id
-        ended = [False] * len(self._numbers)
-        for step in range(self._constraints.longest + 1):
+        for step in range(constraints.longest + 1):
             logits = steps.step(ids)  # [sentence, vocab]
-            log_probs = logits.log_softmax(-1)
-            allowed = self._constraints.forbid(logits.clone(), step, self._numbers)
-            shares = kept_probabilities(allowed.double(), *self._filter)  # [sentence, vocab]
-            drawn = [
-                _drawn(share.tolist(), generator.random())
-                for share, generator in zip(shares, self._generators, strict=True)
-            ]
-            for place, token in enumerate(drawn):
-                if not ended[place]:
-                    self._note(place, step, token, log_probs[place], shares[place])
-                    ended[place] = token == end
-            if all(ended):
+            drawn = self.draw(step, logits, constraints.forbid(logits.clone(), step, self._numbers))
+            if all(self._ended):
                 return
             ids = torch.tensor(drawn)
+
+    def draw(self, step: int, logits: Tensor, allowed: Tensor) -> list[int]:
+        """Draw a word of each text, and take note of it where the text has not ended.
+
+        Args:
+            step: number of words written before.
+            logits: the model's own, [sentence, vocab].
+            allowed: the same, -inf where a word may not be written.
+        """
+        log_probs = logits.log_softmax(-1)
+        shares = kept_probabilities(allowed.double(), *self._filter)  # [sentence, vocab]
+        drawn = [
+            _drawn(share.tolist(), generator.random())
+            for share, generator in zip(shares, self._generators, strict=True)
+        ]
+        for place, token in enumerate(drawn):
+            if not self._ended[place]:
+                self._note(place, step, token, log_probs[place], shares[place])
+                self._ended[place] = token in ends(self._constraints.words)
+        return drawn
 
     def _note(self, place: int, step: int, drawn: int, log_probs: Tensor, shares: Tensor) -> None:
         words, before = self._constraints.words, self._log_probs[place]
@@ -262,7 +283,7 @@ class _Draws:
             log_prob, share = log_probs[token].item(), shares[token].item()
             why = self._constraints.why_forbidden(token, step, self._numbers[place])
             if token == drawn:
-                status = "finished" if token == words.eos_id else "kept"
+                status = "finished" if token in ends(words) else "kept"
                 reason = "drawn"
             elif share > 0:
                 status, reason = "pruned", "not drawn"
@@ -295,7 +316,8 @@ class _Draws:
         self, place: int, source_tokens: tuple[str, ...], prompt_tokens: tuple[str, ...]
     ) -> DecodeTrace:
         """Return one text and how it was drawn."""
-        tokens, ids = self._constraints.words.tokens, tuple(self._ids[place][:-1])  # without <eos>
+        tokens, ids = self._constraints.words.tokens, tuple(self._ids[place])
+        ids = ids[:-1] if self._ended[place] else ids  # without <eos>
         hypothesis = Hypothesis(
             ids=ids,
             tokens=tuple(tokens[i] for i in ids),
@@ -318,7 +340,12 @@ def _drawn(shares: Sequence[float], number: float) -> int:
     return bisect(sums, number * sums[-1], hi=len(sums) - 1)
 
 
-def _check(temperature: object, top_k: object, top_p: object) -> None:
+def check_filters(temperature: object, top_k: object, top_p: object) -> None:
+    """Refuse a temperature, a top_k or a top_p that is out of range.
+
+    Raises:
+        UserError: if one is.
+    """
     if (finite(temperature) or 0.0) <= 0:
         raise UserError(
             f"temperature={shown(temperature)} must be a number above 0; for the most probable word "

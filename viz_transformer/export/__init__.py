@@ -27,7 +27,8 @@ def export_html(
     max_megabytes: float = 50,
     layers: Iterable[int] | None = None,
     heads: Iterable[int] | None = None,
-    bits: int = 16,
+    bits: int | None = None,
+    threshold: float = 0.0,
     embed: bool = False,
 ) -> Path:
     """Write one view or several into one HTML file, whole or not at all; returns its path.
@@ -58,14 +59,16 @@ def export_html(
         layers: of explorers' large traces (more than 256 KiB as float32), the layers whose heads
             the page carries, counted from 0; None is all. The others are seen small.
         heads: the heads of each of these layers, likewise.
-        bits: of each weight of these, 16 or 8. In 8 bits a weight is off by at most 1/254 of the
-            largest in its row; the page says so.
+        bits: of each weight of these, 16 or 8. In 8 bits a page shows whole percents, and says so. None
+            takes 16, or 8 where all weights together would take more than 2 MB in 16.
+        threshold: leave out the weights of these heads that are smaller, such as 0.001, for a smaller page,
+            which says how much of the attention that was.
         embed: write the lines for another page, too. Where that page stands in another folder or on
             another server, the address of this one is to be put into its `src`.
 
     Raises:
         UserError: if `views` is empty or holds something that is not a view; if the page would be
-            larger than `max_megabytes`; or if no view has such layers, heads or bits.
+            larger than `max_megabytes`; or if no view has such layers, heads, bits or threshold.
         FileError: if the file cannot be written, or is there already and no page of ours.
     """
     path, title = given_path(path), given_heading(title)
@@ -79,17 +82,20 @@ def export_html(
     if not listed:
         raise UserError("export_html was given no view; make one with vt.explore(trace)")
     widgets = ready_for_export(listed)
-    with carried_part(widgets, layers=layers, heads=heads, bits=bits):
+
+    def offer() -> str:
+        return smaller_part(widgets, max_megabytes)
+
+    with carried_part(widgets, layers=layers, heads=heads, bits=bits, threshold=threshold):
         expected = sum(map(expected_bytes, widgets))
-        # before any is asked
-        check_size(path, expected, max_megabytes, offer=lambda: smaller_part(widgets, max_megabytes))
+        check_size(path, expected, max_megabytes, offer)  # before any is asked
         parts = parts_of_live(widgets)
         places = [parts.add(view.model_id) for view in listed]
     if not parts.views:
         raise UserError(
             f"export_html found no view in {type(listed[0]).__name__}; make one with vt.explore(trace)"
         )
-    written = write_page(path, page_pieces(title, places, parts), max_megabytes=max_megabytes)
+    written = write_page(path, page_pieces(title, places, parts), max_megabytes=max_megabytes, offer=offer)
     if beside:
         write_lines(beside, written, title)
     return written

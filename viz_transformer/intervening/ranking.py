@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from viz_transformer.errors import UserError
 from viz_transformer.intervening.changes import interventions
+from viz_transformer.intervening.metric import MetricLike, as_number, measure_of_output
 from viz_transformer.intervening.sites import find_sites
 from viz_transformer.model.interventions import HeadChange
 from viz_transformer.tracing.restore import evaluating
@@ -84,13 +84,14 @@ class HeadRanking:
         return "\n".join([*said, f"and {left} heads that change less"] if left else said)
 
 
-def rank_heads(model: nn.Module, metric: Callable[[Any], Any], *inputs: Any, **named: Any) -> HeadRanking:
+def rank_heads(
+    model: nn.Module, metric: MetricLike, *inputs: Any, tokenizer: Any = None, **named: Any
+) -> HeadRanking:
     """Switch off every head of a model, one at a time, and see how a metric changes.
 
-        def difference(output):
-            return output.logits[0, -1, mary] - output.logits[0, -1, john]
-
-        vt.rank_heads(model, difference, input_ids=ids)
+        text = "When Mary and John went out, John gave a bag to"
+        vt.rank_heads(model, (" Mary", " John"), text, tokenizer=tokenizer)
+        vt.rank_heads(model, lambda output: output.logits[0, -1, 5], input_ids=ids)
 
     The model runs once for each head, in evaluation mode and without gradients, and is then as it was.
 
@@ -102,8 +103,11 @@ def rank_heads(model: nn.Module, metric: Callable[[Any], Any], *inputs: Any, **n
 
     Args:
         model: any torch module whose attention `find_sites` finds.
-        metric: a function of what the model's forward returns, giving one number.
-        inputs: what the model's forward takes.
+        metric: a token or a class, whose logit is measured at the one gap of the text, or else at its end;
+            two of them (right, wrong), for the difference of their logits; a slice of positions, for the
+            mean loss of the tokens there; or a function of what the model's forward returns.
+        inputs: what the model's forward takes; or, with a tokenizer, a text.
+        tokenizer: Hugging Face's, or a vocabulary of ours, which names tokens.
         named: likewise, by name.
 
     Raises:
@@ -111,16 +115,12 @@ def rank_heads(model: nn.Module, metric: Callable[[Any], Any], *inputs: Any, **n
 
     Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?", section 3.2.
     """
-    if not callable(metric):
-        raise UserError(
-            f"metric={metric!r:.40} is no function; give one of the model's output, such as "
-            "lambda output: output.logits[0, -1, 5]"
-        )
     sites = find_sites(model)
+    inputs, named, measure = measure_of_output(model, metric, inputs, named, tokenizer)
 
     def measured(*changes: HeadChange) -> float:
         with interventions(model, changes), evaluating(model):
-            return as_number(metric(model(*inputs, **named)))
+            return as_number(measure(model(*inputs, **named)))
 
     whole = measured()
     changes, numbers = {}, {}
@@ -133,18 +133,3 @@ def rank_heads(model: nn.Module, metric: Callable[[Any], Any], *inputs: Any, **n
                 off = HeadChange(kind, site.layer, head, factor=0.0)
                 changes[kind][layer, head] = measured(off) - whole
     return HeadRanking(whole, changes, numbers)
-
-
-def as_number(value: Any) -> float:
-    """Return what a metric gave as a number, or raise a UserError that says what it gave."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, RuntimeError) as error:
-        shape = f" of shape {list(value.shape)}" if hasattr(value, "shape") else ""
-        raise UserError(
-            f"the metric gave a {type(value).__name__}{shape}, but one number was expected; index it or "
-            "take a mean"
-        ) from error
-    if not np.isfinite(number):
-        raise UserError(f"the metric gave {number}, but a finite number was expected")
-    return number

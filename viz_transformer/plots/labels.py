@@ -12,6 +12,8 @@ from viz_transformer._text import code_point
 from viz_transformer.plots.fonts import has_glyph, wider_fonts
 
 _LONGEST = 24  # characters
+#: What tokenizers write for spaces, at the beginning of a token, and for breaks and tabs: no letter follows.
+_SPACES, _BREAKS = re.compile("^[Ġ▁]+"), re.compile(r"[Ċĉ](?!(?![ĊĉĠ])[^\W\d_])")
 
 #: Letters, marks and a symbol without ink, besides white space, controls and format characters.
 _BLANK = re.compile(
@@ -28,6 +30,7 @@ _SPANNING = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U
 def visible(token: str) -> str:
     """Return a token as it is shown: nothing invisible, nothing that would break or turn the line.
 
+    A tokenizer's sign for a space, at the beginning, is a dot, and that for a line break is ``⏎``.
     A character that cannot be seen is named by its code point, ``<U+00A0>``; one that joins its
     neighbours does so, unless nothing in the token is seen. widgets/base/text.ts does the same for
     the interactive views.
@@ -37,9 +40,11 @@ def visible(token: str) -> str:
     """
     if token == "":
         return "∅"
-    token = re.sub("[\n\r\u2028\u2029]", "⏎", token).replace("\t", "⇥")
     if token.isascii() and token.isprintable():
         return "␣" * len(token) if token.strip(" ") == "" else token
+    token = _SPACES.sub(lambda found: "·" * len(found[0]), token)
+    token = _BREAKS.sub(lambda found: "⏎" if found[0] == "Ċ" else "⇥", token)
+    token = re.sub("[\n\r\u2028\u2029]", "⏎", token).replace("\t", "⇥")
     is_seen = not all(char == " " or _is_hidden(char) for char in token)
     return "".join(
         code_point(char) if _is_hidden(char) and not (is_seen and _JOINING.match(char)) else char

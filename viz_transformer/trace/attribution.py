@@ -32,6 +32,8 @@ class LogitLens:
         answers: the token that is followed through the layers, one for each position.
         answer_probabilities: float32 [row, position].
         answer_ranks: int [row, position], from 1, the likeliest.
+        metric: what is measured besides, in words, or None.
+        values: the metric at each place, float32 [row, position], or None.
     """
 
     tokens: tuple[str, ...]
@@ -40,6 +42,8 @@ class LogitLens:
     answers: tuple[str, ...]
     answer_probabilities: NDArray[np.float32]
     answer_ranks: NDArray[np.int64]
+    metric: str | None = None
+    values: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         """Refuse arrays that do not fit each other, and keep read-only copies."""
@@ -52,6 +56,8 @@ class LogitLens:
             answer_probabilities=(n_rows, n_positions),
             answer_ranks=(n_rows, n_positions),
         )
+        if self.values is not None:
+            _freeze(self, values=(n_rows, n_positions))
 
     @property
     def rows(self) -> tuple[str, ...]:

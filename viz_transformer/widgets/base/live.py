@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
 from safetensors.torch import save
+from torch import nn
 
+from viz_transformer._text import given_text
 from viz_transformer.engine.page_model import PageModel, digest_of
 from viz_transformer.errors import UserError
+from viz_transformer.huggingface_text import HuggingFaceText, is_huggingface
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.vocabulary import Vocabulary
@@ -24,12 +27,14 @@ _ENGINES = ("page", "kernel")
 _known: WeakValueDictionary[str, PageModel] = WeakValueDictionary()
 
 SomeView = TypeVar("SomeView", bound=View)
+#: What a lab may ask: a model of ours, or one of Hugging Face's behind the same calls.
+SomeModel: TypeAlias = TextModel | HuggingFaceText
 
 
 def give_engine(
     view: SomeView,
     lab: str,
-    models: TextModel | Mapping[str, TextModel],
+    models: SomeModel | Mapping[str, SomeModel],
     engine: str | None = None,
     context: Mapping[str, Any] | None = None,
 ) -> SomeView:
@@ -54,7 +59,7 @@ def give_engine(
     if obstacles and engine == "page":
         raise UserError(f"the page cannot run this model: {obstacles[0]}; leave it to engine='kernel'")
     if not obstacles:
-        carried = {name: page_model(model) for name, model in named.items()}
+        carried = {name: page_model(each) for name, each in named.items() if isinstance(each, TextModel)}
         view.engine = {"lab": lab, "models": carried, "context": dict(context or {})}
     return view
 
@@ -82,8 +87,10 @@ def plain_interventions(interventions: Interventions | None) -> dict[str, Any] |
     return {names.get(name, name): value for name, value in asdict(interventions).items()}
 
 
-def _obstacle(model: TextModel) -> str | None:
+def _obstacle(model: SomeModel) -> str | None:
     """Return why a page cannot compute with a model; None if it can."""
+    if isinstance(model, HuggingFaceText):
+        return "only the kernel runs a model of Hugging Face's"
     n_bytes = sum(each.numel() * each.element_size() for each in model.model.state_dict().values())
     if n_bytes > MAX_BYTES:
         return f"its weights take {n_bytes / 1e6:.1f} MB, and a page carries at most {MAX_BYTES / 1e6:g} MB"
@@ -117,23 +124,60 @@ def check_suits(model: Any, tasks: Collection[str], lab: str) -> None:
     if isinstance(model, TextModel):
         problem = f"{model.name} does not suit {lab}"
     else:
-        problem = f"{model!r:.60} is no {' or '.join(_NAMES[task] for task in tasks)}"
+        problem = f"{shown_model(model)} is no {' or '.join(_NAMES[task] for task in tasks)}"
     raise UserError(
         f"{problem}; give {' or '.join(f'a {_NAMES[task]} ({_LOADERS[task]})' for task in tasks)}"
     )
 
 
-def text_for(model: TextModel, text: str | None, defaults: Mapping[str, str], lab: str) -> str:
+def shown_model(model: Any) -> str:
+    """Return a model, or what was given as one, in a few words: a torch module by its class alone."""
+    return f"a {type(model).__name__}" if isinstance(model, nn.Module) else f"{model!r:.60}"
+
+
+def text_model_of(
+    model: Any, tasks: Collection[str], lab: str, tokenizer: Any = None, max_new_tokens: int | None = None
+) -> Any:
+    """Return the model behind a lab: ours as it is, one of Hugging Face's behind the same calls.
+
+    Args:
+        model: any object.
+        tasks: as in `check_suits`.
+        lab: as in `check_suits`.
+        tokenizer: of a model of Hugging Face's.
+        max_new_tokens: the most that such a model writes.
+
+    Raises:
+        UserError: as `check_suits`, or if a model of Hugging Face's can't write, or has no tokenizer.
+    """
+    if isinstance(model, HuggingFaceText):
+        return model
+    if is_huggingface(model):
+        return HuggingFaceText(model, tokenizer, max_new_tokens)
+    if tokenizer is not None or max_new_tokens is not None:
+        raise UserError(
+            f"tokenizer= and max_new_tokens= are for a model of Hugging Face's, and a {type(model).__name__} "
+            "is none; leave them out"
+        )
+    check_suits(model, tasks, lab)
+    return model
+
+
+def text_for(model: SomeModel, text: str | None, defaults: Mapping[str, str], lab: str) -> str:
     """Return the text given, or the default for what the model does with a text.
 
     Args:
         model: the model.
         text: a text, or None.
-        defaults: a text for each task that suits the lab.
+        defaults: a text for each task that suits the lab; of our models alone.
         lab: as in `check_suits`.
 
     Raises:
-        UserError: as `check_suits`.
+        UserError: as `check_suits`, or if there is no text for a model of Hugging Face's.
     """
+    if isinstance(model, HuggingFaceText):
+        if text is None:
+            raise UserError(f"a {type(model.model).__name__} has no text of its own; give one to begin with")
+        return given_text(text)
     check_suits(model, defaults, lab)
     return defaults[model.task] if text is None else text

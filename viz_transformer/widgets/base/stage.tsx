@@ -133,8 +133,6 @@ function fitChips(node: HTMLElement): void {
 
 interface MenuProps {
   about: string;
-  /** What the button for the help is called. */
-  named?: string;
   options?: ComponentChildren;
   textSize?: number;
   /** Absent where another view sets it. */
@@ -145,13 +143,19 @@ interface MenuProps {
 
 /** Help, text size, presenting and options, at the header's right end. */
 export function Menu(props: MenuProps) {
-  const { about, named = "What am I looking at?", options, textSize = 1, setTextSize, present } = props;
+  const { about, options, textSize = 1, setTextSize, present } = props;
   const help = useRef<HTMLDivElement>(null);
   const more = useRef<HTMLDivElement>(null);
   const next = SIZES.find((size) => size > textSize + 0.01) ?? 1; // from the largest back to the usual
   return (
     <div class="vt-menu vt-beside">
-      <button type="button" aria-label={named} title={named} onClick={() => help.current?.togglePopover()}>
+      <button
+        type="button"
+        class="vt-ask"
+        aria-label="What am I looking at?"
+        title="What am I looking at?"
+        onClick={() => help.current?.togglePopover()}
+      >
         ?
       </button>
       {setTextSize && (

@@ -6,8 +6,13 @@ const JOINING = /\u200c|\u200d|\u034f|\p{Variation_Selector}|[\u{e0020}-\u{e007f
 const HIDDEN = /(?! )[\p{Z}\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const UNSEEN = new RegExp(`^(?: |${HIDDEN.source})*$`, "u");
 
+/** What tokenizers write for spaces, at the beginning of a token, and for line breaks and tabs: no letter follows. */
+const SPACES = /^[Ġ▁]+/;
+const BREAKS = /[Ċĉ](?!(?![ĊĉĠ])\p{L})/gu;
+
 /**
- * A token as it is shown: no character invisible, none that would break or turn the line.
+ * A token as it is shown: no character invisible, none that would break or turn the line; a tokenizer's sign
+ * for a space is a dot.
  *
  * What cannot be seen is named by its code point; what joins its neighbours does so, unless nothing in
  * the token is seen. plots/labels.py does the same.
@@ -15,6 +20,8 @@ const UNSEEN = new RegExp(`^(?: |${HIDDEN.source})*$`, "u");
 export function visible(token: string) {
   if (token === "") return "∅";
   const whole = token
+    .replace(SPACES, (spaces) => "·".repeat(spaces.length))
+    .replace(BREAKS, (mark) => (mark === "Ċ" ? "⏎" : "⇥"))
     .replace(/[\n\r\u2028\u2029]/g, "⏎")
     .replace(/\t/g, "⇥")
     .replace(/^ +$/, (spaces) => "␣".repeat(spaces.length));

@@ -36,7 +36,7 @@ interface InspectorProps {
 }
 
 export function Inspector(props: InspectorProps) {
-  const { result, explained, live } = props;
+  const { frame, result, explained, live } = props;
   const { step, index } = explained;
   const candidate = result.steps[step][index];
   return (
@@ -47,7 +47,7 @@ export function Inspector(props: InspectorProps) {
       </p>
       <Equation {...props} />
       {result.attention && <Looks {...props} attention={result.attention} />}
-      <Code lines={[codeOf(result.request, explained, live)]} />
+      <Code lines={[codeOf(result.request, explained, live && frame.traits.decodes)]} />
       <Candidates {...props} />
       <Doors />
     </>

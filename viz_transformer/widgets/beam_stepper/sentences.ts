@@ -142,14 +142,14 @@ export function describeProblem(
   ].join(" ");
 }
 
-/** The line of Python that gives a candidate: of a model, or where none can be asked of the view itself. */
+/** The line of Python that gives a candidate: of a model that decodes, or else of the view itself. */
 export function codeOf(
   request: SearchRequest,
   { step, index }: { step: number; index: number },
-  live: boolean,
+  decodes: boolean,
 ) {
   const candidate = `.steps[${step}].candidates[${index}]`;
-  if (!live) return `view.search${candidate}`;
+  if (!decodes) return `view.search${candidate}`;
   const options = SETTINGS[request.method]
     .map((name) => [name, request[name]] as const)
     .filter(([, value]) => value !== null)

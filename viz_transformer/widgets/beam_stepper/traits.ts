@@ -3,6 +3,7 @@
 export interface Traits {
   sentence: string;
   task: "translate" | "continue";
+  decodes: boolean;
   checkpoint: string;
   checkpoints: string[];
   method: "beam" | "sample";
@@ -24,6 +25,7 @@ export interface Traits {
 export const TRAITS = [
   "sentence",
   "task",
+  "decodes",
   "checkpoint",
   "checkpoints",
   "method",

@@ -77,6 +77,7 @@ class BeamStepper(View):
     Attributes:
         sentence: what is translated or continued; of a search alone, its source or its prompt.
         task: ``"translate"``, or ``"continue"`` where the model has no source.
+        decodes: whether the model has `decode` and `sample`, as ours have.
         checkpoint: the name of the search, or of the model, where there are several.
         checkpoints: their names.
         method: ``"beam"`` or ``"sample"``.
@@ -102,6 +103,7 @@ class BeamStepper(View):
     task = traitlets.Enum(("translate", "continue"), "translate", help="what the model does with it").tag(
         sync=True, content=True
     )
+    decodes = traitlets.Bool(True, help="whether the model has decode").tag(sync=True, content=True)
     checkpoint = traitlets.Unicode(help="name of the search or the model").tag(sync=True)
     checkpoints = traitlets.List(traitlets.Unicode(), help="their names").tag(sync=True, content=True)
     method = traitlets.Enum(("beam", "sample"), "beam", help="way to write").tag(sync=True)

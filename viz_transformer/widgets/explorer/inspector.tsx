@@ -3,11 +3,10 @@
 import { Bars } from "../base/bars.tsx";
 import { Doors } from "../base/doors.tsx";
 import { weightColour } from "../base/colour.ts";
-import { percent } from "../base/percent.ts";
 import { css } from "../base/ramps.ts";
 import { formatWeight, isUnchanged, shortened } from "../base/text.ts";
 import { pinOfKind } from "./choose.ts";
-import type { DisplayedHead } from "./displayed_head.ts";
+import { type DisplayedHead, shareOf } from "./displayed_head.ts";
 import { linkedSentence } from "./linked_columns.ts";
 import { pathsOf } from "./attention_paths.ts";
 import { type Readout, readout } from "./readout.ts";
@@ -90,8 +89,9 @@ function Weights({ room, snapshot, read }: { room: Room; snapshot: Snapshot; rea
   );
 }
 
-function numberOf({ limit, entry }: DisplayedHead, weight: number): string {
-  if (limit === null) return weight === 0 ? "" : percent(weight);
+function numberOf(shown: DisplayedHead, weight: number): string {
+  const { limit, entry } = shown;
+  if (limit === null) return weight === 0 ? "" : shareOf(shown, weight);
   if (isUnchanged(weight, limit)) return weight === 0 ? "0" : "≈\u00a00"; // as far as its digits tell
   return formatWeight(weight, limit, entry.least);
 }

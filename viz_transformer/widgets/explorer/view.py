@@ -19,10 +19,10 @@ from viz_transformer.widgets.base.requests import Field, Schema, listed, optiona
 from viz_transformer.widgets.base.shares import HEAD, PAIR, Shares
 from viz_transformer.widgets.base.traits import Checked, Index, SelectionError, Share, TextSize, check_index
 from viz_transformer.widgets.base.view import View
-from viz_transformer.widgets.explorer.part import Part, chosen_part
+from viz_transformer.widgets.explorer.part import Packer, Part, chosen_part, coarser
 from viz_transformer.widgets.explorer.payload import Head, pack_view
 from viz_transformer.widgets.explorer.picture import checked_grid, packed_image, unpacked_image
-from viz_transformer.widgets.explorer.requests import QUESTIONS, exported_requests, reply, reply_in_eight_bits
+from viz_transformer.widgets.explorer.requests import QUESTIONS, reply
 from viz_transformer.widgets.explorer.score_parts import PartsOf, packed_parts
 from viz_transformer.widgets.explorer.scores import ORDERS, fitting_scores, pack_scores
 from viz_transformer.widgets.explorer.sentence_pair import PAIRS
@@ -218,7 +218,7 @@ class AttentionExplorer(View):
         selected = list(selected) if np.iterable(selected) else [selected]
         self._trace_view = trace_view = TraceView(trace, compare, segments, attends_by)
         self._version = 0
-        self._part = Part()
+        self._packer: Packer | None = None
         self._patch_labels: Sequence[str] = ()
         self._parts_of = score_parts
         kind = trace_view.kinds[-1] if kind is None else kind  # cross is last, where present
@@ -393,27 +393,52 @@ class AttentionExplorer(View):
 
     @contextmanager
     def carrying(
-        self, *, layers: Iterable[int] | None = None, heads: Iterable[int] | None = None, bits: int = 16
+        self,
+        *,
+        layers: Iterable[int] | None = None,
+        heads: Iterable[int] | None = None,
+        bits: int | None = None,
+        threshold: float = 0.0,
     ) -> Iterator[None]:
         """Inside this, an exported page carries only these heads of a large trace.
 
         Args:
             layers: counted from 0; None is all.
             heads: of each of these layers, counted from 0; None is all.
-            bits: of each weight, 16 or 8.
+            bits: of each weight, 16 or 8; None chooses by the size.
+            threshold: smaller weights are left out.
 
         Raises:
-            UserError: if the trace does not have them, or `bits` is neither 16 nor 8.
+            UserError: if the trace does not have them, or `bits` or `threshold` cannot be.
         """
-        self._part = chosen_part(self._trace_view, layers, heads, bits)
+        self._packer = Packer(self._trace_view, chosen_part(self._trace_view, layers, heads, bits, threshold))
         try:
             yield
         finally:
-            self._part = Part()
+            self._packer = None
+
+    def _part(self) -> Packer:
+        """What makes the part that a page carries, all of the trace unless another was chosen."""
+        return self._packer or Packer(self._trace_view, Part())
 
     def export_bytes(self) -> int:
         """Return about how many bytes the heads of a large trace take in an exported page."""
-        return 0 if "traces" in self.data else self._part.n_bytes(self._trace_view)  # else it is there whole
+        return 0 if "traces" in self.data else self._part().n_bytes()  # else it is there whole
+
+    def page_state(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return the state for a page: of a large trace with what is said of the part that it carries."""
+        if "traces" in self.data:
+            return state
+        packer = self._part()
+        kinds = [
+            {**entry, "first": None, **({} if entry["signed"] else {"overview": coarser(entry["overview"])})}
+            for entry in self.data["kinds"]
+        ]
+        if not self.wall and self.aggregate == "head":  # then it is drawn before the whole page is here
+            at = {"layer": self.layer, "head": self.head}
+            shown = next(entry for entry in kinds if entry["kind"] == self.kind)
+            shown["first"] = {**at, **packer.head(self.kind, self.layer, self.head)}
+        return {**state, "data": {**self.data, "kinds": kinds, "carried": packer.told()}}
 
     def requests(self) -> tuple[Schema, ...]:
         """Return what the page may ask."""
@@ -423,9 +448,11 @@ class AttentionExplorer(View):
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests for the heads of a large trace that an exported page carries."""
-        if "traces" in self.data:
-            return []
-        return exported_requests(self._trace_view, self._version, self._part)
+        return [] if "traces" in self.data else self._part().requests(self._version)
+
+    def replies(self, questions: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the replies to them as a page carries them, one head at a time."""
+        return self._part().replies(questions)
 
     def _is_read(self, content: Any) -> bool:
         asked = content.get("ask") if isinstance(content, dict) else None
@@ -434,8 +461,7 @@ class AttentionExplorer(View):
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
         if "parts" in request and self._parts_of is not None and request.get("version") == self._version:
             return packed_parts(self.trace, self._parts_of, *request["parts"])
-        answer = reply_in_eight_bits if self._part.bits == 8 else reply
-        return answer(self._trace_view, self._version, request)
+        return reply(self._trace_view, self._version, request)
 
     def adopt(self, trace: ForwardTrace, compare: ForwardTrace | None = None) -> None:
         """Take over what the page has drawn by itself, and so need not be sent: a trace, or a difference."""

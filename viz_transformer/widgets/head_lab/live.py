@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer._text import given_text
-from viz_transformer.errors import UserError
-from viz_transformer.huggingface_text import HuggingFaceText, is_huggingface
+from viz_transformer.huggingface_text import HuggingFaceText
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import ForwardTrace, attention_of
 from viz_transformer.vocabulary import MASK
-from viz_transformer.widgets.base.live import give_engine, text_for
+from viz_transformer.widgets.base.live import give_engine, text_for, text_model_of
 from viz_transformer.widgets.base.traits import check_index
 from viz_transformer.widgets.head_lab.view import HeadLab
 
@@ -62,29 +60,10 @@ def head_lab(
     Raises:
         UserError: if the text does not suit the model, or the page cannot run it.
     """
-    if is_huggingface(model):
-        return _huggingface_lab(HuggingFaceText(model, tokenizer, max_new_tokens), text, engine)
-    if tokenizer is not None or max_new_tokens is not None:
-        raise UserError(
-            f"tokenizer= and max_new_tokens= are for a model of Hugging Face's, and a {type(model).__name__} "
-            "is none; leave them out"
-        )
+    model = text_model_of(model, DEFAULT_TEXTS, "a head lab", tokenizer, max_new_tokens)
     text = text_for(model, text, DEFAULT_TEXTS, "a head lab")
     view = HeadLab(lambda request: ablate(model, request), text, model.task)
     return give_engine(view, "head_lab", model, engine)
-
-
-def _huggingface_lab(model: HuggingFaceText, text: str | None, engine: str | None) -> HeadLab:
-    if text is None:
-        raise UserError(
-            "this model has no text of its own to begin with; give one: vt.head_lab(model, text, …)"
-        )
-    text = given_text(text)
-    if engine not in ("kernel", None):
-        raise UserError(
-            f"engine={engine!r}, but only the kernel runs a model of Hugging Face's; leave engine= out"
-        )
-    return HeadLab(lambda request: ablate(model, request), text, model.task)
 
 
 def interventions_of(lab: HeadLab) -> Interventions:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 LEAST_FACTOR, MOST_FACTOR = -1.0, 2.0
 
 _ABOUT = (
-    "Each square is an attention head of a working model. Switch it off, or scale its output, "
-    "and the model answers again; you see how the log-probability of every word changes. "
+    "Each square is an attention head of a working model: a click chooses it, and one more, or the switch on "
+    "its arc, takes it out. The model answers again, also where you scale the head, and you see how the log-probability of every word changes. "
     "Attention is not an explanation: the table puts what the loss does without each head beside "
     "how sharp that head's attention is, and the two need not agree."
 )
@@ -63,7 +63,7 @@ class HeadLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
-    shares = Shares({"sentence": "sentence", **HEAD, "query": "query", "off": "factors"})
+    shares = Shares({"sentence": "sentence", **HEAD, "query": "query"})
 
     sentence = traitlets.Unicode(help="the text that the model is given").tag(sync=True)
     task = traitlets.Enum(tuple(TASKS), "translate", help="what the model does with it").tag(

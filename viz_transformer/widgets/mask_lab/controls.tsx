@@ -9,6 +9,7 @@ import { formatNumber, marksExplained, quoted, runningText, shortened, visible }
 import { percent } from "../base/percent.ts";
 import { Range } from "../base/range.tsx";
 import { Chips, FieldAround } from "../base/sentence.tsx";
+import { Switch } from "../base/switch.tsx";
 import { maskCode } from "./code.ts";
 import { cellText, describeMaskCell, isWord } from "./composition.ts";
 import type { Likeliest } from "./leaks.ts";
@@ -136,28 +137,6 @@ export function MaskControls({ snapshot, kinds, change, set }: ControlsProps) {
         </button>
       )}
     </>
-  );
-}
-
-interface SwitchProps {
-  label: string;
-  on: boolean;
-  /** Whether it is not as in the right mask. */
-  isChanged: boolean;
-  onChange: (on: boolean) => void;
-}
-
-function Switch({ label, on, isChanged, onChange }: SwitchProps) {
-  return (
-    <button
-      type="button"
-      role="switch"
-      class={isChanged ? "vt-switch vt-of-you" : "vt-switch"}
-      aria-checked={on}
-      onClick={() => onChange(!on)}
-    >
-      {label}
-    </button>
   );
 }
 
