@@ -193,6 +193,13 @@ def test_a_room_imports_only_what_the_table_allows(module: Path) -> None:
         )
 
 
+@for_each(MODULES)
+def test_the_recipes_of_bundled_files_stand_outside(module: Path) -> None:
+    """The package asks for them by name alone, in `recipes.in_a_clone`; a wheel has none."""
+    found = [each for each in imports(module) if each.split(".")[0] == "recipes"]
+    assert not found, f"{name(module)} imports {found}, which no wheel has"
+
+
 @for_each([m for m in MODULES if room(m) in MODEL_FREE])
 def test_views_never_see_a_model(module: Path) -> None:
     found = {imported.split(".")[0] for imported in imports(module)} & MODEL_LIBRARIES

@@ -15,6 +15,7 @@ from viz_transformer.export.carried import carried_part, smaller_part
 from viz_transformer.export.embedding import place_beside, write_lines
 from viz_transformer.export.page import check_replaceable, check_size, page_pieces, write_page
 from viz_transformer.export.page_parts import expected_bytes, parts_of_live, ready_for_export
+from viz_transformer.widgets.base.view import View
 
 __all__ = ["export_html"]
 
@@ -43,6 +44,9 @@ def export_html(
     >>> trace = vt.load_translator().trace("the black cat sleeps")
     >>> vt.export_html(vt.explore(trace), "attention.html").name
     'attention.html'
+
+    The page's address says what is chosen in an explorer, in the first one if there are several: with
+    ``#layer=1&head=2&query=3`` behind its name it opens there. *Back* undoes, as in any page.
 
     With `embed` the file `attention.embed.html` is written beside it: an ``<iframe>`` to paste into
     a course's page, and a script by which the frame becomes as high as its page.
@@ -91,6 +95,9 @@ def export_html(
         check_size(path, expected, max_megabytes, offer)  # before any is asked
         parts = parts_of_live(widgets)
         places = [parts.add(view.model_id) for view in listed]
+    addresses = ((view.model_id, view.address()) for view in listed if isinstance(view, View))
+    if first := next(((model_id, rules) for model_id, rules in addresses if rules), None):
+        parts.name_in_address(*first)
     if not parts.views:
         raise UserError(
             f"export_html found no view in {type(listed[0]).__name__}; make one with vt.explore(trace)"

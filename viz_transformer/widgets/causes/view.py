@@ -267,7 +267,8 @@ def explore_lens(lens: LogitLens) -> Causes:
 
     >>> import viz_transformer as vt
     >>> model = vt.load_language_model()
-    >>> lens = vt.attribution.logit_lens(model.model, "el gato", tokenizer=model.vocabulary)
+    >>> text = "la vaca no cruzó la calle porque estaba"
+    >>> lens = vt.attribution.logit_lens(model.model, text, tokenizer=model.vocabulary)
     >>> view = vt.explore_lens(lens)
 
     Args:

@@ -135,6 +135,8 @@ class AttentionExplorer(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.explore(trace)"
+    _call_sets = ("kind", "picture", "linked", "wall")
     _only_reads = True
     shares = Shares({**HEAD, **PAIR})
     _before_about = ""
@@ -153,6 +155,7 @@ class AttentionExplorer(View):
     hide_special = traitlets.Bool(False, help="leave out <sos>, [CLS] …").tag(sync=True)
     merge_words = traitlets.Bool(False, help="show the pieces of a word as one").tag(sync=True)
     order = traitlets.Unicode("layer", help="layer, entropy, label or a score").tag(sync=True)
+    picture = _Picture("matrix", help="sentence, matrix, lines or table").tag(sync=True)
     wall = traitlets.Bool(False, help="all heads in place of one").tag(sync=True)
     scores = traitlets.Dict(help="the user's own scores of heads, as bytes").tag(sync=True)
     label_filter: traitlets.List[str] = traitlets.List(
@@ -166,7 +169,6 @@ class AttentionExplorer(View):
     )
     search = traitlets.Unicode("", help="part of a token, to find and mark").tag(sync=True)
     linked = traitlets.Bool(False, help="all kinds on one screen, pinned together").tag(sync=True)
-    picture = _Picture("matrix", help="sentence, matrix, lines or table").tag(sync=True)
     colour_scale = traitlets.Unicode("linear", help="linear, row, log or rest").tag(sync=True)
     linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
     pair = traitlets.Unicode("all", help="all, AA, AB, BA or BB").tag(sync=True)
@@ -219,6 +221,8 @@ class AttentionExplorer(View):
         self._trace_view = trace_view = TraceView(trace, compare, segments, attends_by)
         self._version = 0
         self._packer: Packer | None = None
+        if compare is not None:
+            self._made_by = "vt.explore(trace, compare=other)"
         self._patch_labels: Sequence[str] = ()
         self._parts_of = score_parts
         kind = trace_view.kinds[-1] if kind is None else kind  # cross is last, where present
@@ -424,6 +428,21 @@ class AttentionExplorer(View):
     def export_bytes(self) -> int:
         """Return about how many bytes the heads of a large trace take in an exported page."""
         return 0 if "traces" in self.data else self._part().n_bytes()  # else it is there whole
+
+    def address(self) -> dict[str, dict[str, Any]]:
+        """Return what the address of an exported page says of this view."""
+        kinds = self._trace_view.kinds
+        sizes = {kind: dict(zip(_INDICES, self._trace_view.shape(kind), strict=True)) for kind in kinds}
+        numbers = {name: {"sizes": {kind: sizes[kind][name] for kind in kinds}} for name in _INDICES}
+        flag = {"values": [False, True], "usual": False}
+        return {
+            "kind": {"values": [*kinds], **({"usual": kinds[0]} if len(kinds) == 1 else {})},
+            **{name: {**each, **({"usual": None} if name in PAIR else {})} for name, each in numbers.items()},
+            "aggregate": {"values": [*AGGREGATES], "usual": AGGREGATES[0]},
+            "picture": {"values": [*PICTURES], "usual": "matrix"},
+            "linked": flag,
+            "wall": flag,
+        }
 
     def page_state(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return the state for a page: of a large trace with what is said of the part that it carries."""
