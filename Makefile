@@ -35,7 +35,7 @@ pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help lab dev site docs test test-slow test-weekly test-lowest test-newest mutants lint format bench
-.PHONY: views fuzz picture lock dist clean lint-style lint-types lint-scripts
+.PHONY: views real fuzz picture lock dist clean lint-style lint-types lint-scripts
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -60,7 +60,7 @@ views:
 
 test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers too
 	$(BIN)/python -m tools.ensure chromium firefox
-	$(pytest) -m "not slow and not weekly" $(TEST_FLAGS)
+	$(pytest) -m "not slow and not weekly and not real" $(TEST_FLAGS)
 
 test-slow: $(VENV)/.ready-slow ## every view in JupyterLab, saved notebooks, Firefox
 	$(BIN)/python -m tools.ensure chromium firefox
@@ -69,6 +69,10 @@ test-slow: $(VENV)/.ready-slow ## every view in JupyterLab, saved notebooks, Fir
 test-weekly: $(VENV)/.ready-slow $(BIN)/configurable-http-proxy build/hosts/.ready ## trainings, whole sweeps, other hosts, both ends of the versions, mutants
 	$(BIN)/python -m tools.ensure chromium firefox
 	$(BIN)/python -m tools.weekly $(PARTS)
+
+real: $(VENV)/.ready-test ## fetch two pretrained models (180 MB), and test with their real weights
+	$(BIN)/python -m tools.real_models
+	$(BIN)/python -m pytest -m real tests/real $(TEST_FLAGS)
 
 mutants: $(VENV)/.ready-test ## put 200 small mistakes into the package, and count those that the tests notice
 	$(BIN)/python -m tools.ensure chromium firefox
@@ -179,7 +183,7 @@ define test_resolved
 	build/uv/bin/uv venv --python $(2) build/$(1)
 	build/uv/bin/uv pip install --python build/$(1)/bin/python $(3) -e ".[test]"
 	build/$(1)/bin/python -m tools.ensure chromium firefox
-	build/$(1)/bin/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m "not slow and not weekly" $(TEST_FLAGS)
+	build/$(1)/bin/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m "not slow and not weekly and not real" $(TEST_FLAGS)
 endef
 
 define find_python

@@ -382,7 +382,7 @@ def test_questions_without_an_answer_are_refused_in_one_line() -> None:
         (patching, plain, [IDS, IDS[:-1], 9], {}, "has 8 tokens and the corrupted one 7"),
         (patching, plain, [IDS, IDS, 9], {}, "is nothing to bring back"),
         (patching, plain, [IDS, OTHER, 9, "layers"], {}, "choose 'heads' or 'positions'"),
-        (patching, plain, [IDS, OTHER, (9, 3, 1)], {}, "a pair of tokens"),
+        (patching, plain, [IDS, OTHER, (9, 3, 1)], {}, "a pair of them"),
         (patching, plain, [IDS, OTHER, 9], {"kind": "cross"}, r"has heads of \['decoder'\]"),
         (patching, plain, [IDS, OTHER, 9], {"batch_size": 0}, "give a whole number of at least 1"),
         (value_weighted, translator, [IDS], {}, "Transformer reads a text of its own; give target="),
@@ -395,4 +395,42 @@ def test_questions_without_an_answer_are_refused_in_one_line() -> None:
     assert_refused(
         (lambda ask=ask, model=model, given=given, options=options: ask(model, *given, **options), message)
         for ask, model, given, options, message in cases
+    )
+
+
+def test_one_metric_serves_every_measure() -> None:
+    """A pair of tokens, and the same as a function; a span's loss is that of torch."""
+    model, words = gpt2(), tokenizer()
+    pair = ("Mary", "John")
+    mary, john = map(WORDS.index, pair)
+    own = logits_of(model, words(CLEAN)["input_ids"])
+    wanted = float(own[-1, mary] - own[-1, john])
+    parts = direct_logit_attribution(model, CLEAN, tokenizer=words, metric=pair)
+    assert (parts.token, parts.against, parts.logit) == (*pair, pytest.approx(wanted, abs=1e-5))
+    lens = logit_lens(model, CLEAN, tokenizer=words, metric=pair)
+    assert (lens.metric, lens.answers[-1]) == ("logit of Mary − John", "Mary")
+    assert lens.values is not None
+    np.testing.assert_allclose(lens.values[-1], (own[:, mary] - own[:, john]).numpy(), atol=1e-5)
+    ranking = vt.rank_heads(model, pair, CLEAN, tokenizer=words)
+    by_function = vt.rank_heads(
+        model, lambda output: output.logits[0, -1, mary] - output.logits[0, -1, john], CLEAN, tokenizer=words
+    )
+    np.testing.assert_array_equal(ranking.changes["decoder"], by_function.changes["decoder"])
+    weighted = gradient_weighted(model, CLEAN, tokenizer=words, metric=pair)
+    same_pair = gradient_weighted(model, CLEAN, tokenizer=words, token="Mary", against="John")
+    np.testing.assert_array_equal(*(each.attention("decoder") for each in (weighted, same_pair)))
+    ids = torch.tensor(words(CLEAN)["input_ids"])
+    loss = torch.nn.functional.cross_entropy(own[5:-1], ids[6:])
+    assert patching(model, CLEAN, CORRUPTED, slice(6, None), tokenizer=words).clean == pytest.approx(
+        float(loss), abs=1e-5
+    )
+    assert vt.rank_heads(model, slice(6, None), input_ids=ids[None]).whole == pytest.approx(
+        float(loss), abs=1e-5
+    )
+    assert_refused(
+        [
+            (lambda: direct_logit_attribution(model, IDS, metric=slice(2, 4)), "only a logit is a sum"),
+            (lambda: direct_logit_attribution(model, IDS, token=3, metric=4), "beside token= or against="),
+            (lambda: vt.rank_heads(model, "Mary", CLEAN), "came without a tokenizer"),
+        ]
     )

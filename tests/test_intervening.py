@@ -398,7 +398,9 @@ def test_a_metric_that_gives_no_number_is_refused() -> None:
     assert_refused(
         (lambda metric=metric: vt.rank_heads(model, metric, input_ids=IDS), message)
         for metric, message in [
-            ("loss", "metric='loss' is no function"),
+            ("loss", "token 'loss' is no id and has no tokenizer"),
+            (slice(0, 1), "nothing comes before the first token"),
+            (("a", "b", "c"), "is no metric; give a token or a class"),
             (lambda output: output.logits, r"a Tensor of shape \[1, 5, 23\], but one number was expected"),
             (lambda output: None, "a NoneType, but one number"),
             (lambda output: float("nan"), "gave nan, but a finite number"),

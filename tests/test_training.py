@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import copy
-import ctypes
 import errno
 import itertools
 import json
 import math
-import platform
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import islice, repeat
 from pathlib import Path
 from random import Random
-from unittest import mock
 
 import pytest
 import torch
@@ -39,7 +34,6 @@ from viz_transformer.training import (
     save_state,
     token_loss,
 )
-from viz_transformer.training.allocator import keep_freed_memory
 from viz_transformer.training.distributed import shard
 
 # Checking every shape makes a step several times slower; the model's own tests do that.
@@ -122,32 +116,6 @@ def test_a_loss_that_is_no_number_stops_training() -> None:
     batch = next(batches(SIX_PAIRS, VOCABULARY, 6, 0))
     with pytest.raises(UserError, match="step 1; lower learning_rate"):
         list(fit(model, repeat(batch), TrainConfig(n_steps=2)))
-
-
-#: Takes and frees 64 MB ten times; prints the pages that the system had to bring, before and after.
-TAKE_AND_FREE = """
-import resource
-from viz_transformer.training.allocator import keep_freed_memory
-import torch
-def take():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(10):
-        torch.ones(16_000_000)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-take()
-print(take(), int(keep_freed_memory()), take() and take())
-"""
-
-
-def test_memory_that_glibc_keeps_need_not_be_fetched_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = subprocess.run([sys.executable, "-c", TAKE_AND_FREE], capture_output=True, text=True, check=True)
-    usual, kept, n_pages = map(int, done.stdout.split())
-    assert kept == (platform.libc_ver()[0] == "glibc")
-    if kept:  # another C library is not asked, and does as it likes
-        assert n_pages < usual / 20
-    for error in (AttributeError, OSError, TypeError):
-        monkeypatch.setattr(ctypes, "CDLL", mock.Mock(side_effect=error))
-        assert not keep_freed_memory()
 
 
 # Stopped and gone on with

@@ -37,7 +37,7 @@ from tools.ensure import find_node
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "viz_transformer"
-QUICK = "not slow and not weekly"
+QUICK = "not slow and not weekly and not real"
 #: Seconds of tests, as measured, after which a mutant that lives is called a survivor.
 ENOUGH_S = 60
 #: Seconds after which a mutant that only waits is killed, on a busy machine too.

@@ -28,10 +28,12 @@ _PUBLIC = {
     "AttentionStepper": "widgets.attention_stepper",
     "BeamStepper": "widgets.beam_stepper",
     "BlockLab": "widgets.block_lab",
+    "Causes": "widgets.causes",
     "DecodeTrace": "trace",
     "EmbeddingMap": "widgets.embedding_map",
     "FigureLab": "widgets.figure_lab",
     "ForwardTrace": "trace",
+    "HeadCardView": "widgets.head_card",
     "HeadChange": "model",
     "HeadLab": "widgets.head_lab",
     "InitialLossLab": "widgets.initial_loss_lab",
@@ -67,9 +69,12 @@ _PUBLIC = {
     "embedding_map": "widgets.embedding_map.live",
     "exercises": None,
     "explore": "widgets.explorer",
+    "explore_attribution": "widgets.causes",
+    "explore_lens": "widgets.causes",
     "export_html": "export",
     "figure_lab": "widgets.figure_lab",
     "from_huggingface": "model",
+    "head_card": "widgets.head_card.live",
     "head_lab": "widgets.head_lab.live",
     "head_outputs": "intervening",
     "head_scores": "experiments",
@@ -83,6 +88,7 @@ _PUBLIC = {
     "load_translator": "translator",
     "mask_lab": "widgets.mask_lab.live",
     "model_summary_lab": "widgets.model_summary_lab.live",
+    "patch_lens": "widgets.causes.live",
     "plots": None,
     "position_clock": "widgets.position_clock",
     "position_lab": "widgets.position_lab.live",
@@ -146,6 +152,10 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.beam_stepper.live import beam_stepper as beam_stepper
     from viz_transformer.widgets.block_lab import BlockLab as BlockLab
     from viz_transformer.widgets.block_lab.live import block_lab as block_lab
+    from viz_transformer.widgets.causes import Causes as Causes
+    from viz_transformer.widgets.causes import explore_attribution as explore_attribution
+    from viz_transformer.widgets.causes import explore_lens as explore_lens
+    from viz_transformer.widgets.causes.live import patch_lens as patch_lens
     from viz_transformer.widgets.embedding_map import EmbeddingMap as EmbeddingMap
     from viz_transformer.widgets.embedding_map.live import embedding_map as embedding_map
     from viz_transformer.widgets.explorer import AttentionExplorer as AttentionExplorer
@@ -154,6 +164,8 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.explorer import trace_switch as trace_switch
     from viz_transformer.widgets.figure_lab import FigureLab as FigureLab
     from viz_transformer.widgets.figure_lab import figure_lab as figure_lab
+    from viz_transformer.widgets.head_card import HeadCardView as HeadCardView
+    from viz_transformer.widgets.head_card.live import head_card as head_card
     from viz_transformer.widgets.head_lab import HeadLab as HeadLab
     from viz_transformer.widgets.head_lab.live import head_lab as head_lab
     from viz_transformer.widgets.head_lab.live import interventions_of as interventions_of

@@ -20,6 +20,7 @@ from viz_transformer.decoding.constraints import Words
 from viz_transformer.decoding.huggingface import Drawing, words_of
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import find_sites, interventions, scaled_apart
+from viz_transformer.intervening.apart import MOST_POSITIONS, RunsApart
 from viz_transformer.model.interventions import UNCHANGED, HeadChange, Interventions
 from viz_transformer.text_model import log_probs_of
 from viz_transformer.trace import DecodeTrace, ForwardTrace
@@ -30,8 +31,6 @@ from viz_transformer.tracing.written_text import most_written
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
 _MOST_TOKENS = {"continue": 8, "translate": 60}
-#: So many positions at most stand in one batch of changes: a layer's numbers then still fit a cache.
-_MOST_POSITIONS = 512
 #: So many weights at most are kept of a search, all heads and steps together.
 _MOST_WEIGHTS = 64_000_000
 #: Settings of a search that leave the likeliest token the likeliest.
@@ -140,7 +139,7 @@ class HuggingFaceText(HuggingFaceReader):
         self.max_new_tokens = max_new_tokens or most_written(model.config, _MOST_TOKENS[self.task])
         self._known: tuple[Any, tuple[str, ...]] = (None, ())
         self._known_searches: tuple[Any, dict[Any, DecodeTrace]] = (None, {})
-        self._known_apart: tuple[Any, dict[HeadChange, NDArray[np.float64]]] = (None, {})
+        self._known_apart: tuple[Any, RunsApart, dict[HeadChange, NDArray[np.float64]]] | None = None
 
     def answer(self, text: str, changes: Interventions | None = None) -> tuple[str, ...]:
         """Return the tokens that greedy search writes; of a language model, after those of the text.
@@ -278,8 +277,8 @@ class HuggingFaceText(HuggingFaceReader):
             UserError: as `answer`.
         """
         reading = self._reading(text, answer)
-        with self._changed(changes), evaluating(self.model), attention_implementation(self.model, "eager"):
-            output = self.model(**reading.given, output_attentions=True, return_dict=True)
+        with self._changed(changes), evaluating(self.model):
+            output = self._forward(reading, 1, output_attentions=True)
         return self._judged(reading, output, 0)
 
     def judge_apart(
@@ -297,7 +296,8 @@ class HuggingFaceText(HuggingFaceReader):
         """
         reading = self._reading(text, answer)
         for rows in _batches(changes, len(reading.written)):
-            output = self._forward_apart(reading, rows, output_attentions=True)
+            with scaled_apart(self.model, self._numbered(rows)), evaluating(self.model):
+                output = self._forward(reading, len(rows), output_attentions=True)
             answers = self._answers_apart(text, answer, reading, output.logits, rows)
             for row, changed in enumerate(answers):
                 yield *self._judged(reading, output, row), changed
@@ -306,26 +306,23 @@ class HuggingFaceText(HuggingFaceReader):
         self, text: str, answer: tuple[str, ...], changes: Sequence[HeadChange]
     ) -> NDArray[np.float64]:
         """Return the log-probabilities that `judge` gives under each of some changes, [change, position]."""
-        of = (text, answer, self._versions)
-        if self._known_apart[0] != of:
-            self._known_apart = (of, {})
-        known = self._known_apart[1]
         reading = self._reading(text, answer)
+        of = (text, answer, self._versions)
+        if self._known_apart is None or self._known_apart[0] != of:
+
+            def run(n_rows: int) -> Any:
+                return self._forward(reading, n_rows, use_cache=False)
+
+            self._known_apart = (of, RunsApart(self.model, run), {})
+        _, runs, known = self._known_apart
         missing = [change for change in changes if change not in known]
-        for rows in _batches(missing, len(reading.written)):
-            logits = self._forward_apart(reading, rows).logits.detach()  # [change, position, vocab]
-            known |= {
-                change: log_probs_of(row, reading.written) for change, row in zip(rows, logits, strict=True)
-            }
+        for change, output in zip(missing, runs.outputs(self._numbered(missing)), strict=True):
+            known[change] = log_probs_of(output.logits[0].detach(), reading.written)
         return np.array([known[change] for change in changes])
 
-    def _forward_apart(self, reading: _Reading, changes: Sequence[HeadChange], **options: Any) -> Any:
-        given = {name: ids.expand(len(changes), -1) for name, ids in reading.given.items()}
-        with (
-            scaled_apart(self.model, self._numbered(changes)),
-            evaluating(self.model),
-            attention_implementation(self.model, "eager"),
-        ):
+    def _forward(self, reading: _Reading, n_rows: int, **options: Any) -> Any:
+        given = {name: ids.expand(n_rows, -1) for name, ids in reading.given.items()}
+        with attention_implementation(self.model, "eager"):
             return self.model(**given, return_dict=True, **options)
 
     def _answers_apart(
@@ -460,6 +457,6 @@ def is_huggingface(model: Any) -> bool:
 
 def _batches(changes: Sequence[HeadChange], n_positions: int) -> Iterator[Sequence[HeadChange]]:
     """Yield changes that one run can take."""
-    size = max(1, _MOST_POSITIONS // n_positions)
+    size = max(1, MOST_POSITIONS // n_positions)
     for start in range(0, len(changes), size):
         yield changes[start : start + size]

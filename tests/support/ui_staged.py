@@ -10,7 +10,16 @@ import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
 from tests.support.hand_made_trainings import make_training
-from tests.support.ui_views import EVERY_VIEW, SENTENCE, TOUR, answered, falling, sharpened
+from tests.support.ui_views import (
+    EVERY_VIEW,
+    PATCHED,
+    SENTENCE,
+    TOUR,
+    answered,
+    direct_shares,
+    falling,
+    sharpened,
+)
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import load_translator
@@ -36,6 +45,12 @@ def _head_off() -> View:
     return lab
 
 
+def _causes(picture: str) -> View:
+    view = vt.patch_lens(vt.load_language_model(), *PATCHED)
+    view.picture = picture
+    return view
+
+
 def _position_lab(chapter: str) -> View:
     view = vt.position_lab(load_translator())
     view.unfolded = [chapter] if chapter else []
@@ -56,6 +71,8 @@ STAGED: dict[str, Callable[[], View]] = {
     "stepper": lambda: vt.attention_stepper(load_translator(), SENTENCE),
     "beam stepper": lambda: vt.beam_stepper(load_translator()),
     "head lab": _head_off,
+    "head card": partial(vt.head_card, n_texts=30),
+    "head card of cross-attention": lambda: vt.head_card(load_translator(), n_texts=30),
     "mask lab": lambda: vt.mask_lab(load_translator()),
     **{
         f"position lab, {name or 'all'}": partial(_position_lab, name)
@@ -71,6 +88,8 @@ STAGED: dict[str, Callable[[], View]] = {
     "model summary lab": vt.model_summary_lab,
     "training scrubber": lambda: vt.watch_training(vt.load_training("en-es")),
     "training scrubber of two": lambda: vt.watch_training(make_training(), make_training("b", seed=9)),
+    **{f"causes, {name}": partial(_causes, name) for name in ("positions", "heads", "lens")},
+    "causes, direct": direct_shares,
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
     "trace switch": lambda: vt.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),

@@ -11,12 +11,14 @@ import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.hand_made_trainings import make_training
-from tests.support.spanish_models import small_language_model, small_masked_model
+from tests.support.spanish_models import small_config, small_language_model, small_masked_model
 from viz_transformer.exercises import exercise
 from viz_transformer.exercises.forms import form_of
 from viz_transformer.experiments.saturation import drawn_scores
+from viz_transformer.model import DecoderOnly
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.plots import plot_softmax
+from viz_transformer.training import make_model
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
@@ -33,6 +35,11 @@ from viz_transformer.widgets.training_scrubber.view import watch_training
 
 SENTENCE = "the black cat sleeps"
 SPANISH = "el gato negro duerme"
+#: Two beginnings of as many words, whose ends agree with *gato* and with *vaca*.
+PATCHED = (
+    "el gato negro no cruzó la calle porque estaba muy",
+    "la vaca negra no cruzó la calle porque estaba muy",
+)
 
 TOUR = [
     {"caption": "Where “gato” looks.", "state": {"layer": 1, "head": 2, "query": 1}},
@@ -54,6 +61,16 @@ def answered(prediction: Prediction, guess: Any) -> View:
 def falling(peak: float, warmup: int, seed: int) -> list[float]:
     """Return losses that fall, later with a longer warm-up."""
     return [3.5 / (1 + 100 * peak * max(0, step - warmup)) + 0.01 * seed for step in range(50)]
+
+
+def direct_shares() -> View:
+    """Return a view of what each head of a small model adds to a logit."""
+    words = small_language_model().vocabulary
+    config = small_config(family="decoder", vocab_size=len(words), norm="pre", n_heads=4)
+    model = make_model(config, 0, DecoderOnly)
+    return vt.explore_attribution(
+        vt.attribution.direct_logit_attribution(model, "el gato negro", tokenizer=words, metric=("la", "el"))
+    )
 
 
 #: Each kind of view, in each state that looks unlike the others.
@@ -86,7 +103,15 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "embedding map": lambda: vt.embedding_map(load_translator()),
     "block lab": lambda: vt.block_lab(load_translator(), SENTENCE, changed=2),
     "model summary lab": lambda: vt.model_summary_lab(d_model=96, n_heads=6),
+    "causes": lambda: vt.patch_lens(small_language_model(), "el gato", "la gata"),
+    "lens of a language model": lambda: vt.explore_lens(
+        vt.attribution.logit_lens(
+            small_language_model().model, "el gato", tokenizer=small_language_model().vocabulary
+        )
+    ),
+    "direct shares": direct_shares,
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
+    "head card": lambda: vt.head_card(small_language_model(), ["el gato duerme", "el gato negro duerme"]),
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "scaling lab": lambda: scaling_lab({d_k: drawn_scores(d_k, n_queries=100) for d_k in (1, 8, 64)}),
     "position clock": lambda: position_clock(sinusoidal_encoding(24, 16).numpy(), 2, position=7),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from viz_transformer.attribution.residual import (
     logits_of,
     read_stream,
 )
-from viz_transformer.attribution.scores import token_id, token_names
 from viz_transformer.errors import UserError
+from viz_transformer.intervening.metric import MetricLike, difference, sum_of_logits, token_id, token_names
 from viz_transformer.trace import LogitLens
 from viz_transformer.tracing.restore import evaluating
 
@@ -39,6 +39,7 @@ def logit_lens(
     target: PromptLike | None = None,
     k: int | None = None,
     answer: str | int | None = None,
+    metric: MetricLike | None = None,
     **inputs: Any,
 ) -> LogitLens:
     """Read the residual stream after each layer as if it were the last.
@@ -70,7 +71,8 @@ def logit_lens(
             ids with the start's first; by default, what a Hugging Face model writes by itself.
         k: how many of the likeliest tokens are kept at each place; by default 5.
         answer: the token to follow through the layers, an id or a text that is one token, or a class; by
-            default the one that the model itself puts first at each position.
+            default the one that the model itself puts first at each position, or the first of `metric`.
+        metric: a token or a class, or a pair of them (right, wrong), whose logits are measured too.
         inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
             ``input_features=`` or ``input_values=`` of a sound.
 
@@ -93,10 +95,13 @@ def logit_lens(
         read_rows = _class_rows if text.is_classified else _token_rows
         columns, rows_of_logits = read_rows(blocks, text, stream)
         answers = stream.logits.argmax(-1).expand(len(columns))  # [position]
-        if answer is not None:
-            answers = torch.full_like(answers, token_id(text.namer, answer, n_tokens))
-        rows = [_read_row(logits, answers, k) for logits in rows_of_logits]
-    top_ids, top, probabilities, ranks = (np.stack(column) for column in zip(*rows, strict=True))
+        chosen = None if metric is None else text.metric(metric, stream.logits, -1)
+        ids = () if chosen is None else sum_of_logits(chosen, "a lens measures one at every position")
+        if answer is not None or ids:
+            followed = ids[0] if answer is None else token_id(text.namer, answer, n_tokens)
+            answers = torch.full_like(answers, followed)
+        rows = [_read_row(logits, answers, k, ids) for logits in rows_of_logits]
+    top_ids, top, probabilities, ranks, values = (np.stack(column) for column in zip(*rows, strict=True))
     names = token_names(text.namer, top_ids.ravel().tolist())
     return LogitLens(
         tokens=columns,
@@ -105,6 +110,8 @@ def logit_lens(
         answers=token_names(text.namer, answers.tolist()),
         answer_probabilities=probabilities,
         answer_ranks=ranks,
+        metric=None if chosen is None else chosen.name,
+        values=None if chosen is None else values,
     )
 
 
@@ -149,10 +156,11 @@ def _logits_by_row(blocks: Blocks, prompt: Prompt, stream: Stream) -> Iterator[T
     yield stream.logits
 
 
-def _read_row(logits: Tensor, answers: Tensor, k: int) -> tuple[np.ndarray, ...]:
-    """Return the likeliest ids and their probabilities, and the answers' probabilities and ranks."""
+def _read_row(logits: Tensor, answers: Tensor, k: int, of: Sequence[int]) -> tuple[np.ndarray, ...]:
+    """Return the likeliest ids, their probabilities, the answers' and their ranks, and a sum of logits."""
     probabilities = logits.float().softmax(-1)  # [position, vocab]
     top, ids = probabilities.topk(k)  # [position, k]
     of_answer = probabilities.gather(-1, answers[:, None])[:, 0]  # [position]
     ranks = 1 + (logits > logits.gather(-1, answers[:, None])).sum(-1)  # [position]
-    return tuple(each.cpu().numpy() for each in (ids, top, of_answer, ranks))
+    measured = (difference(logits, of) if of else logits[:, 0]).float()  # [position]
+    return tuple(each.cpu().numpy() for each in (ids, top, of_answer, ranks, measured))

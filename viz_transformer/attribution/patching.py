@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,25 +13,22 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, run
-from viz_transformer.attribution.residual import before, find_blocks
-from viz_transformer.attribution.scores import difference, target_ids, token_names
+from viz_transformer.attribution.residual import Stream, before, find_blocks, read_stream
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
-from viz_transformer.intervening.ranking import as_number
+from viz_transformer.intervening.apart import agree
+from viz_transformer.intervening.kept_run import KeptRun
+from viz_transformer.intervening.metric import Metric, MetricLike, as_number
 from viz_transformer.intervening.rewriting import rewritten
 from viz_transformer.trace import KINDS, PatchingMap
 from viz_transformer.tracing.restore import evaluating
-
-#: A token, whose logit is measured; two tokens, whose logits are subtracted; or a function of the
-#: logits [position, vocab].
-Metric = str | int | tuple[str | int, str | int] | Callable[[Tensor], Any]
 
 
 def patching(
     model: Any,
     clean: PromptLike,
     corrupted: PromptLike,
-    metric: Metric,
+    metric: MetricLike,
     what: str = "heads",
     *,
     tokenizer: Any = None,
@@ -66,7 +63,8 @@ def patching(
             sound, as the numbers that the model reads or as what its processor returns.
         corrupted: a prompt of the same length that leads to another answer.
         metric: what is measured: a token or a class, whose logit it is; two of them, for the difference of
-            their logits; or a function of the logits [position, vocab], of a classifier [class].
+            their logits; a slice of positions, for the mean loss of the clean prompt's tokens there; or a
+            function of the logits [position, vocab], of a classifier [class].
         what: ``"heads"`` patches the output of a head at all positions; ``"positions"`` patches the
             residual stream that enters a layer, at one position.
         tokenizer: Hugging Face's, or a vocabulary of ours.
@@ -86,11 +84,94 @@ def patching(
     al. 2022, "Interpretability in the Wild"; Heimersheim & Nanda 2024, "How to use and interpret
     activation patching".
     """
+    if not isinstance(batch_size, int) or batch_size < 1:
+        raise UserError(f"batch_size={batch_size!r:.40}; give a whole number of at least 1")
+    runs = open_runs(
+        *(model, clean, corrupted, metric, what),
+        **{"tokenizer": tokenizer, "kind": kind, "target": target, "position": position, "width": width},
+    )
+    return PatchingMap(
+        what=what,
+        kind=runs.kind,
+        values=np.array([runs.layer(layer, batch_size) for layer in range(len(runs.places))]),
+        clean=runs.clean,
+        corrupted=runs.corrupted,
+        metric=runs.metric.name,
+        clean_tokens=_joined(runs.tokens[0], width),
+        corrupted_tokens=_joined(runs.tokens[1], width),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PatchRuns:
+    """A clean and a corrupted run, parts of the one of which can be put into the other.
+
+    Attributes:
+        model: what runs.
+        kind: whose heads, or which stream, is patched.
+        prompts: the clean one and the corrupted one.
+        tokens: theirs, as the patched layers read them.
+        places: what can be patched in each layer.
+        kept: what stood at each place in the clean run, [1, position, …].
+        begun: the corrupted run, which patched ones begin with; None where they can't.
+        metric: what is measured.
+        logits: of both runs, [position, vocab].
+        clean: the metric of the clean run.
+        corrupted: that of the corrupted run.
+    """
+
+    model: nn.Module
+    kind: str
+    prompts: tuple[Prompt, Prompt]
+    tokens: tuple[tuple[str, ...], tuple[str, ...]]
+    places: Sequence[_Place]
+    kept: Sequence[Tensor]
+    begun: KeptRun | None
+    metric: Metric
+    logits: tuple[Tensor, Tensor]
+    clean: float
+    corrupted: float
+
+    def layer(self, layer: int, batch_size: int = 16) -> list[float]:
+        """Return the metric with each part of a layer patched."""
+        with evaluating(self.model):
+            return [
+                as_number(self.metric.measure(logits))
+                for logits in _patched(
+                    *(self.model, self.places[layer], self.kept[layer], self.prompts[1], batch_size),
+                    self.begun,
+                )
+            ]
+
+    def together(self, parts: Sequence[tuple[int, int]]) -> Stream:
+        """Return the corrupted run with some parts, each a layer and a number, patched at once."""
+        with evaluating(self.model), ExitStack() as hooks:
+            for layer in {layer for layer, _ in parts}:
+                place, clean = self.places[layer], self.kept[layer]
+                chosen = place.parts[[part for at, part in parts if at == layer]].any(0).to(clean.device)
+                hooks.enter_context(place.hook(partial(_in_place, chosen, clean)))
+            stack = None if self.kind == "cross" else self.kind
+            return read_stream(find_blocks(self.model, stack), self.prompts[1])
+
+
+def open_runs(
+    model: Any,
+    clean: PromptLike,
+    corrupted: PromptLike,
+    metric: MetricLike | None,
+    what: str,
+    *,
+    tokenizer: Any = None,
+    kind: str | None = None,
+    target: PromptLike | None = None,
+    position: int | None = None,
+    width: int = 1,
+) -> PatchRuns:
+    """Run both prompts, and keep of the clean run what can be patched; see `patching`."""
     if what not in ("heads", "positions"):
         raise UserError(f"what={what!r}; choose 'heads' or 'positions'")
-    for name, number in (("batch_size", batch_size), ("width", width)):
-        if not isinstance(number, int) or number < 1:
-            raise UserError(f"{name}={number!r:.40}; give a whole number of at least 1")
+    if not isinstance(width, int) or width < 1:
+        raise UserError(f"width={width!r:.40}; give a whole number of at least 1")
     if width > 1 and what == "heads":
         raise UserError(
             f"width={width} joins positions, and what='heads' patches heads; give what='positions'"
@@ -106,23 +187,25 @@ def patching(
     )
     with evaluating(model):
         kept, clean_logits = _run_clean(model, places, prompts[0])
-        corrupted_logits = run(model, prompts[1])[0]  # [position, vocab]
-        measure, name = _parse_metric(metric, prompts[0], clean_logits, prompts[0].index_of(position))
-        clean_value, corrupted_value = measure(clean_logits), measure(corrupted_logits)
-        _check_apart(clean_value, corrupted_value, name)
-        values = [
-            [measure(logits) for logits in _patched(model, place, numbers, prompts[1], batch_size)]
-            for place, numbers in zip(places, kept, strict=True)
-        ]
-    return PatchingMap(
-        what=what,
+        begun = _begun(model, places, kept, prompts[1])
+        corrupted_logits = (begun.output if begun else run(model, prompts[1]))[0]  # [position, vocab]
+        chosen = prompts[0].metric(metric, clean_logits, prompts[0].index_of(position))
+        clean_value, corrupted_value = (
+            as_number(chosen.measure(each)) for each in (clean_logits, corrupted_logits)
+        )
+    _check_apart(clean_value, corrupted_value, chosen.name)
+    return PatchRuns(
+        model=model,
         kind=kind,
-        values=np.array(values),
+        prompts=(prompts[0], prompts[1]),
+        tokens=(sides[0].tokens, sides[1].tokens),
+        places=places,
+        kept=kept,
+        begun=begun,
+        metric=chosen,
+        logits=(clean_logits, corrupted_logits),
         clean=clean_value,
         corrupted=corrupted_value,
-        metric=name,
-        clean_tokens=_joined(sides[0].tokens, width),
-        corrupted_tokens=_joined(sides[1].tokens, width),
     )
 
 
@@ -147,11 +230,13 @@ class _Place:
     """What can be patched in one layer.
 
     Attributes:
+        path: the module where it stands, as `named_modules` names it.
         hook: given a function from what stands there, [1, position, …], to what is to stand there,
             applies it in every run inside a ``with`` block.
         parts: bool [part, position or 1, …], True where a part's numbers stand.
     """
 
+    path: str
     hook: Callable[[Callable[[Tensor], Tensor]], AbstractContextManager[None]]
     parts: Tensor
 
@@ -161,7 +246,7 @@ def _head_places(model: nn.Module, kind: str) -> list[_Place]:
 
     def place(site: AttentionSite) -> _Place:
         parts = torch.eye(site.n_heads).bool()[:, None, :, None]  # [part, 1, head, 1]
-        return _Place(lambda change: rewritten([(site, change)]), parts)
+        return _Place(site.name, lambda change: rewritten([(site, change)]), parts)
 
     return [place(site) for site in find_sites(model) if site.kind == kind]
 
@@ -170,7 +255,9 @@ def _position_places(model: nn.Module, kind: str, n_positions: int, width: int) 
     """Return, for each layer, the positions of the stream that enters it, [1, position, d_model]."""
     part_of = torch.arange(n_positions) // width  # [position]
     parts = (part_of == part_of.unique()[:, None])[..., None]  # [part, position, 1]
-    return [_Place(partial(before, block), parts) for block in find_blocks(model, kind).modules]
+    paths = {module: path for path, module in model.named_modules()}
+    blocks = find_blocks(model, kind).modules
+    return [_Place(paths[block], partial(before, block), parts) for block in blocks]
 
 
 def _run_clean(model: nn.Module, places: Sequence[_Place], prompt: Prompt) -> tuple[list[Tensor], Tensor]:
@@ -194,40 +281,32 @@ def _run_clean(model: nn.Module, places: Sequence[_Place], prompt: Prompt) -> tu
     return found, logits
 
 
+def _begun(
+    model: nn.Module, places: Sequence[_Place], clean: Sequence[Tensor], prompt: Prompt
+) -> KeptRun | None:
+    """Return the corrupted run, which patched ones can begin with; None if their logits then differ."""
+    try:
+        kept = KeptRun(model, partial(run, model, prompt), [place.path for place in places])
+        logits = [next(_patched(model, places[-1], clean[-1], prompt, 2, each)) for each in (kept, None)]
+    except Exception:  # the model's own error comes again, if it has one
+        return None
+    return kept if agree(*logits) else None
+
+
 def _patched(
-    model: nn.Module, place: _Place, clean: Tensor, prompt: Prompt, batch_size: int
+    model: nn.Module, place: _Place, clean: Tensor, prompt: Prompt, batch_size: int, begun: KeptRun | None
 ) -> Iterator[Tensor]:
     """Yield the logits [position, vocab] of the corrupted run with each part of a place patched."""
     for parts in place.parts.to(clean.device).split(batch_size):
-        with place.hook(lambda numbers, parts=parts: torch.where(parts, clean, numbers)):  # type: ignore[misc]
+        beginning = begun.beginning_at([place.path], len(parts)) if begun else nullcontext()
+        with beginning, place.hook(partial(_in_place, parts, clean)):
             logits = run(model, prompt, len(parts))
         yield from logits
 
 
-def _parse_metric(
-    metric: Metric, prompt: Prompt, logits: Tensor, place: int
-) -> tuple[Callable[[Tensor], float], str]:
-    """Return a metric as a function of the logits [position, vocab], and in words; tokens stand at a place.
-
-    Raises:
-        UserError: if it is none.
-    """
-    if callable(metric):
-        own = metric
-
-        def measured(logits: Tensor) -> float:  # of a classifier, the logits [class]
-            return as_number(own(logits[0] if prompt.is_classified else logits))
-
-        return measured, getattr(metric, "__name__", "metric").strip("<>")
-    tokens = tuple(metric) if isinstance(metric, tuple | list) else (metric, None)
-    if len(tokens) != 2 or tokens[0] is None:
-        raise UserError(
-            f"metric={metric!r:.60} is no metric; give a token, a pair of tokens (right, wrong), or a "
-            "function of the logits [position, vocab]"
-        )
-    ids = target_ids(logits[place], prompt.namer, *tokens)
-    name = "logit of " + " − ".join(token_names(prompt.namer, ids))
-    return lambda logits: float(difference(logits[place], ids)), name
+def _in_place(parts: Tensor, clean: Tensor, numbers: Tensor) -> Tensor:
+    """Return numbers of the corrupted run with those of the clean run where the parts are."""
+    return torch.where(parts, clean, numbers)
 
 
 def _joined(tokens: tuple[str, ...], width: int) -> tuple[str, ...]:

@@ -10,9 +10,18 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer.attribution.features import as_features
-from viz_transformer.attribution.scores import Classes, class_names, token_names
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import find_sites
+from viz_transformer.intervening.metric import (
+    Classes,
+    Metric,
+    MetricLike,
+    class_names,
+    logits_in,
+    logits_of_output,
+    read_metric,
+    token_names,
+)
 from viz_transformer.intervening.rewriting import rewritten
 from viz_transformer.tracing.inputs import as_ids, forward_parameters
 from viz_transformer.tracing.labels import TokenLabels, encode, labels_of_ids
@@ -40,6 +49,7 @@ class Prompt:
         gap: the position of the one gap that a masked model is to fill; else None.
         features: a picture or a sound, each input [1, ...] by its name.
         namer: what names the model's scores: the tokenizer, `Classes`, or None.
+        writes: whether logits score the next token, and not the one at their own position.
     """
 
     ids: Tensor | None
@@ -48,6 +58,7 @@ class Prompt:
     gap: int | None = None
     features: Mapping[str, Any] = field(default_factory=dict)
     namer: Any = None
+    writes: bool = True
 
     def side(self, name: str) -> Prompt:
         """Return what the ``"source"`` or the ``"target"`` side of a model reads."""
@@ -84,6 +95,11 @@ class Prompt:
                 "or −1 for the last"
             )
         return position % length
+
+    def metric(self, metric: MetricLike | None, logits: Tensor, place: int) -> Metric:
+        """Return a metric of logits [position, vocab], of which those at a place are measured."""
+        ids = None if self.ids is None else self.ids[0].tolist()
+        return read_metric(metric, logits, namer=self.namer, place=place, ids=ids, writes=self.writes)
 
 
 def read_prompt(
@@ -128,7 +144,7 @@ def read_prompt(
             "reads; leave it out"
         )
     read = _read(model, given, tokenizer, "target")
-    return replace(read, namer=_classes_of(model, read, kinds) or tokenizer)
+    return replace(read, namer=_classes_of(model, read, kinds) or tokenizer, writes="decoder" in kinds)
 
 
 def _one_of(model: nn.Module, prompt: PromptLike | None, named: Mapping[str, Any]) -> Any:
@@ -186,7 +202,8 @@ def _read(model: nn.Module, prompt: Any, tokenizer: Any, side: str) -> Prompt:
             "least one token"
         )
     found: list[int] = ids[0].tolist()
-    gaps = [i for i, each in enumerate(found) if each == getattr(tokenizer, "mask_token_id", None)]
+    mask = getattr(tokenizer, "mask_token_id", getattr(tokenizer, "mask_id", None))
+    gaps = [i for i, each in enumerate(found) if each == mask]
     gap = gaps[0] if len(gaps) == 1 else None
     return Prompt(ids, _labels(tokenizer, found, encoding), gap=gap)
 
@@ -237,7 +254,7 @@ def _classes_of(model: nn.Module, prompt: Prompt, kinds: set[str]) -> Classes | 
     if "decoder" in kinds and not type(model).__name__.endswith("ForSequenceClassification"):
         return None
     with evaluating(model):
-        logits = _logits_of(run_whole(model, prompt))
+        logits = logits_of_output(run_whole(model, prompt))
     return class_names(model, logits.shape[1]) if logits is not None and logits.ndim == 2 else None
 
 
@@ -303,30 +320,6 @@ def run(model: nn.Module, prompt: Prompt, n_rows: int = 1) -> Tensor:
         UserError: if the model returns none.
     """
     return logits_in(model, run_whole(model, prompt, n_rows))
-
-
-def logits_in(model: nn.Module, output: Any) -> Tensor:
-    """Return the logits of what a model returned.
-
-    Returns:
-        [row, position, vocab], or of a classifier [row, 1, class].
-
-    Raises:
-        UserError: if there are none.
-    """
-    logits = _logits_of(output)
-    if logits is None or logits.ndim not in (2, 3):
-        raise UserError(
-            f"{type(model).__name__} returns no logits [batch, position, vocab] or [batch, class]; load it "
-            "with its head (AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, "
-            "AutoModelForImageClassification …), or give a module of yours whose forward returns them"
-        )
-    return logits if logits.ndim == 3 else logits[:, None]  # [row, 1, class]
-
-
-def _logits_of(output: Any) -> Tensor | None:
-    logits = output if isinstance(output, Tensor) else getattr(output, "logits", None)
-    return logits if isinstance(logits, Tensor) else None
 
 
 def run_whole(model: Any, prompt: Prompt, n_rows: int = 1) -> Any:

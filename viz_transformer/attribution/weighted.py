@@ -14,11 +14,11 @@ from torch import Tensor, nn
 
 from viz_transformer.attribution.frozen_norm import exact
 from viz_transformer.attribution.products import ProductRecorder
-from viz_transformer.attribution.prompt import Prompt, PromptLike, logits_in, read_prompt, run_whole
+from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, run_whole
 from viz_transformer.attribution.residual import before
-from viz_transformer.attribution.scores import difference, target_ids
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
+from viz_transformer.intervening.metric import MetricLike, logits_in, one_metric
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
 from viz_transformer.tracing import capture
 from viz_transformer.tracing.inputs import TRACED
@@ -82,6 +82,7 @@ def gradient_weighted(
     target: PromptLike | None = None,
     token: str | int | None = None,
     against: str | int | None = None,
+    metric: MetricLike | None = None,
     position: int | None = None,
     scale: str = "row",
     **inputs: Any,
@@ -107,6 +108,7 @@ def gradient_weighted(
         target: of an encoder–decoder, as in `logit_lens`.
         token: the token, or the class, whose logit it is; by default the model's own first choice.
         against: a token whose logit is subtracted.
+        metric: in place of these two, and of the logit: what `patching` takes.
         position: where the logit stands; by default at the one gap of a masked model, or else at the end.
         scale: as in `value_weighted`. A query without any effect keeps a row of zeros.
         inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
@@ -124,8 +126,8 @@ def gradient_weighted(
     text = read_prompt(model, prompt, tokenizer, target, named=inputs)
     place = text.index_of(position)
     run = _run(model, text, with_gradients=True)
-    at_place = logits_in(model, run.output)[0, place]  # [vocab]
-    logit = difference(at_place, target_ids(at_place.detach(), text.namer, token, against))
+    logits = logits_in(model, run.output)[0]  # [position, vocab]
+    logit = text.metric(one_metric(metric, token, against), logits.detach(), place).measure(logits)
     weights = [each.weights for each in run.products]
     slopes = torch.autograd.grad(logit, weights, allow_unused=True)
     layers = [

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
+from tqdm.auto import tqdm
 
-from viz_transformer.errors import UserError
-from viz_transformer.intervening.changes import interventions
+from viz_transformer.intervening.apart import RunsApart
+from viz_transformer.intervening.kept_run import tensors_in
+from viz_transformer.intervening.metric import MetricLike, as_number, measure_of_output
 from viz_transformer.intervening.sites import find_sites
 from viz_transformer.model.interventions import HeadChange
-from viz_transformer.tracing.restore import evaluating
 
 #: How many heads are printed.
 _N_PRINTED = 12
@@ -84,15 +87,18 @@ class HeadRanking:
         return "\n".join([*said, f"and {left} heads that change less"] if left else said)
 
 
-def rank_heads(model: nn.Module, metric: Callable[[Any], Any], *inputs: Any, **named: Any) -> HeadRanking:
+def rank_heads(
+    model: nn.Module, metric: MetricLike, *inputs: Any, tokenizer: Any = None, **named: Any
+) -> HeadRanking:
     """Switch off every head of a model, one at a time, and see how a metric changes.
 
-        def difference(output):
-            return output.logits[0, -1, mary] - output.logits[0, -1, john]
+        text = "When Mary and John went out, John gave a bag to"
+        vt.rank_heads(model, (" Mary", " John"), text, tokenizer=tokenizer)
+        vt.rank_heads(model, lambda output: output.logits[0, -1, 5], input_ids=ids)
 
-        vt.rank_heads(model, difference, input_ids=ids)
-
-    The model runs once for each head, in evaluation mode and without gradients, and is then as it was.
+    Several heads are switched off in one run, each in a row of its own, and what comes before them is
+    computed once; the numbers are those of a run for each head. The metric is given the output as of such a
+    run alone, without caches. The model runs in evaluation mode and without gradients, and is then as it was.
 
     >>> import torch
     >>> import viz_transformer as vt
@@ -102,8 +108,11 @@ def rank_heads(model: nn.Module, metric: Callable[[Any], Any], *inputs: Any, **n
 
     Args:
         model: any torch module whose attention `find_sites` finds.
-        metric: a function of what the model's forward returns, giving one number.
-        inputs: what the model's forward takes.
+        metric: a token or a class, whose logit is measured at the one gap of the text, or else at its end;
+            two of them (right, wrong), for the difference of their logits; a slice of positions, for the
+            mean loss of the tokens there; or a function of what the model's forward returns.
+        inputs: what the model's forward takes; or, with a tokenizer, a text.
+        tokenizer: Hugging Face's, or a vocabulary of ours, which names tokens.
         named: likewise, by name.
 
     Raises:
@@ -111,40 +120,38 @@ def rank_heads(model: nn.Module, metric: Callable[[Any], Any], *inputs: Any, **n
 
     Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?", section 3.2.
     """
-    if not callable(metric):
-        raise UserError(
-            f"metric={metric!r:.40} is no function; give one of the model's output, such as "
-            "lambda output: output.logits[0, -1, 5]"
-        )
     sites = find_sites(model)
+    inputs, named, measure = measure_of_output(model, metric, inputs, named, tokenizer)
 
-    def measured(*changes: HeadChange) -> float:
-        with interventions(model, changes), evaluating(model):
-            return as_number(metric(model(*inputs, **named)))
+    rows = next((len(each) for each in tensors_in([*inputs, named]) if each.ndim), 1)
 
-    whole = measured()
+    def run(n: int) -> Any:
+        again = partial(_repeated, n=n, n_rows=rows)
+        return model(*map(again, inputs), **{name: again(value) for name, value in named.items()})
+
+    runs = RunsApart(model, run)
+    whole = as_number(measure(runs.whole))
+    heads = [
+        HeadChange(site.kind, site.layer, head, factor=0.0) for site in sites for head in range(site.n_heads)
+    ]
+    found = {}
+    shown = tqdm(runs.outputs(heads), total=len(heads), unit="head", delay=1, leave=False)
+    for head, output in zip(heads, shown, strict=True):
+        try:
+            found[head] = as_number(measure(output)) - whole
+        except Exception:  # it reads what only a whole run returns, such as a cache; or it fails again
+            found[head] = as_number(measure(runs.alone(head))) - whole
     changes, numbers = {}, {}
     for kind in dict.fromkeys(site.kind for site in sites):
         layers = [site for site in sites if site.kind == kind]
         changes[kind] = np.full((len(layers), max(site.n_heads for site in layers)), np.nan)
         numbers[kind] = [site.layer for site in layers]
-        for layer, site in enumerate(layers):
-            for head in range(site.n_heads):
-                off = HeadChange(kind, site.layer, head, factor=0.0)
-                changes[kind][layer, head] = measured(off) - whole
+    for head, change in found.items():
+        changes[head.kind][numbers[head.kind].index(head.layer), head.head] = change
     return HeadRanking(whole, changes, numbers)
 
 
-def as_number(value: Any) -> float:
-    """Return what a metric gave as a number, or raise a UserError that says what it gave."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, RuntimeError) as error:
-        shape = f" of shape {list(value.shape)}" if hasattr(value, "shape") else ""
-        raise UserError(
-            f"the metric gave a {type(value).__name__}{shape}, but one number was expected; index it or "
-            "take a mean"
-        ) from error
-    if not np.isfinite(number):
-        raise UserError(f"the metric gave {number}, but a finite number was expected")
-    return number
+def _repeated(value: Any, n: int, n_rows: int) -> Any:
+    """Return an argument of a model's forward for so many times its rows."""
+    is_rows = isinstance(value, Tensor) and value.ndim > 0 and len(value) == n_rows and n > 1
+    return torch.cat([value] * n) if is_rows else value

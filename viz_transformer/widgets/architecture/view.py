@@ -62,6 +62,7 @@ class Architecture(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.architecture(model, {sentence})"
     shares = Shares(
         {"sentence": "sentence", "place": "box", "head": "head", "query": "row"}, news={"step": _END}
     )

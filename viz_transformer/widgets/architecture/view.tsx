@@ -24,6 +24,7 @@ import {
   DEPTHS,
   depthIn,
   isAttention,
+  roleOf,
   rowsAt,
   type Stack,
   type Step,
@@ -202,6 +203,7 @@ function Words({ now, edit }: { now: Now; edit: ComponentChild }) {
           tokens={reply.source ?? []}
           kind="key"
           chosen={box.stack === "encoder" ? chosen.encoder : null}
+          isQuery={roleOf(box) === "query"}
           onChoose={(row) => choose("encoder", row)}
         />
       )}

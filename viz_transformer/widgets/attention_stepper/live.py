@@ -213,7 +213,9 @@ def thinking_machines(*, step: int | str = 0) -> AttentionStepper:
         w_k=np.array([[[0, 1, 1], [0, -1, 1], [1, 0, 0], [-1, 0, 0]]], np.float32),
         w_v=np.array([[[0, 0, 1], [0.5, -1, 0], [1, 0, 0], [0, 0, 1]]], np.float32),
     )
-    return AttentionStepper(steps, text="thinking machines", traits={"step": _step_index(steps, step)})
+    view = AttentionStepper(steps, text="thinking machines", traits={"step": _step_index(steps, step)})
+    view.made = {**view.made, "by": "vt.thinking_machines()"}
+    return view
 
 
 def _step_index(steps: AttentionSteps, step: int | str) -> int:

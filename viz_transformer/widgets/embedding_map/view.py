@@ -53,6 +53,7 @@ class EmbeddingMap(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.embedding_map(model)"
 
     data = traitlets.Dict(help="tokens, vectors, points and groups").tag(sync=True, content=True)
     token = traitlets.Unicode(help="the chosen token").tag(sync=True)

@@ -80,7 +80,7 @@ function Explorer(frame: Frame<Traits>) {
     <Stage
       header={
         <>
-          {frame.model.get("labels") && <Traces model={frame.model} />}
+          {frame.model.get("labels") && <Traces room={room} />}
           <Chips room={room} snapshot={snapshot} />
           {editor && <EditorField editor={editor} />}
         </>

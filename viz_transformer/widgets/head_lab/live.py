@@ -37,9 +37,10 @@ def head_lab(
         vt.head_lab(translator, "the teacher lost his book")
         vt.head_lab(gpt2, "When Mary and John went to the store, John gave a drink to", tokenizer=tokenizer)
 
-    The head that changes the loss most when it is switched off is chosen first. The loss is that
-    of the words that the unchanged model answers with: of a translation, of a text as a language
-    model continues it, of the word in a gap.
+    The head that changes the loss most when it is switched off is chosen first; of a model of Hugging
+    Face's, of those in its last layer, and the page ranks the others while you look. The loss is that of
+    the words that the unchanged model answers with: of a translation, of a text as a language model
+    continues it, of the word in a gap.
 
     >>> import viz_transformer as vt
     >>> lab = vt.head_lab(vt.load_translator(), "the teacher lost his book")
@@ -62,7 +63,9 @@ def head_lab(
     """
     model = text_model_of(model, DEFAULT_TEXTS, "a head lab", tokenizer, max_new_tokens)
     text = text_for(model, text, DEFAULT_TEXTS, "a head lab")
-    view = HeadLab(lambda request: ablate(model, request), text, model.task)
+    # Hundreds of heads may take a minute: the page ranks them layer by layer, and says how far it is.
+    is_theirs = isinstance(model, HuggingFaceText)
+    view = HeadLab(lambda request: ablate(model, request), text, model.task, ranks_first=not is_theirs)
     return give_engine(view, "head_lab", model, engine)
 
 

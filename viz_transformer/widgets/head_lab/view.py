@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 LEAST_FACTOR, MOST_FACTOR = -1.0, 2.0
 
 _ABOUT = (
-    "Each square is an attention head of a working model. Switch it off, or scale its output, "
-    "and the model answers again; you see how the log-probability of every word changes. "
+    "Each square is an attention head of a working model: a click chooses it, and one more, or the switch on "
+    "its arc, takes it out. The model answers again, also where you scale the head, and you see how the "
+    "log-probability of every word changes. "
     "Attention is not an explanation: the table puts what the loss does without each head beside "
     "how sharp that head's attention is, and the two need not agree."
 )
@@ -63,7 +64,8 @@ class HeadLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
-    shares = Shares({"sentence": "sentence", **HEAD, "query": "query", "off": "factors"})
+    _made_by = "vt.head_lab(model, {sentence})"
+    shares = Shares({"sentence": "sentence", **HEAD, "query": "query"})
 
     sentence = traitlets.Unicode(help="the text that the model is given").tag(sync=True)
     task = traitlets.Enum(tuple(TASKS), "translate", help="what the model does with it").tag(
@@ -76,7 +78,9 @@ class HeadLab(View):
     query = Index(None, allow_none=True, help="pinned query, counted from 0").tag(sync=True)
     text_size = TextSize()
 
-    def __init__(self, answer: Answer, sentence: str, task: str = "translate") -> None:
+    def __init__(
+        self, answer: Answer, sentence: str, task: str = "translate", *, ranks_first: bool = True
+    ) -> None:
         """Make a view of the model that `answer` runs; the head with the largest effect is chosen.
 
         Args:
@@ -92,13 +96,23 @@ class HeadLab(View):
                 under ``apart`` an iterator over the first reply for each change alone.
             sentence: the first sentence.
             task: ``"translate"``, ``"continue"`` or ``"fill"``.
+            ranks_first: whether all heads are ranked before the view shows; else only those of the last
+                layer are, and one of them is chosen. The page ranks the others.
 
         Raises:
             UserError: if the function cannot answer for the sentence.
         """
-        self._known = self._newest = (sentence, answer({"sentence": sentence, "changes": []})["trace"])
-        most = _effects(answer({"sentence": sentence, "each": 0.0}))[0]
-        place = {name: getattr(most, name) for name in _PLACE}
+        trace = answer({"sentence": sentence, "changes": []})["trace"]
+        self._known = self._newest = (sentence, trace)
+        if ranks_first:
+            most = _effects(answer({"sentence": sentence, "each": 0.0}))[0]
+            place = {name: getattr(most, name) for name in _PLACE}
+        else:
+            kind = trace.kinds[-1]
+            place = {"kind": kind, "layer": len(_weights_of(trace, kind)) - 1}
+            reply = answer({"sentence": sentence, "each": 0.0, **place})
+            losses = [_loss(each) - _loss(reply["log_probs"]) for each in reply["each"][kind][0]]
+            place["head"] = int(np.abs(losses).argmax())
         super().__init__(answer=answer, traits={"about": _ABOUT, "task": task, "sentence": sentence, **place})
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -122,6 +122,9 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
   const toggled = (of: readonly Factor[], head: Head) =>
     withFactor(of, head, factorOf(of, head) === 0 ? 1 : 0);
   const toggle = (head: Head) => set((then) => ({ ...choose(head), factors: toggled(then.factors, head) }));
+  const press = (head: Head) =>
+    set((then) => (sameHead(then, head) ? { factors: toggled(then.factors, head) } : selection(then, head)));
+  const alone = (head: Head) => set({ ...choose(head), factors: withFactor([], head, 0) });
   const told = factors.length
     ? lossInWords(base.log_probs, after.log_probs, base.output)
     : effectInWords(effect, done < now.of ? 0 : effects.length);
@@ -134,7 +137,7 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
           kinds={base.kinds}
           factors={traits.factors}
           onChoose={(head) => set(choose(head))}
-          onToggle={toggle}
+          onPress={press}
         />
       }
       headsBeside={base.kinds.some(({ shape }) => shape[0] > FLAT)}
@@ -142,14 +145,10 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
         <Pieces pieces={factors.length ? flipInWords(factors, columns) : lookInWords(chosen, entry, look)} />
       }
       line={missing ? <span role="alert">{missing}</span> : told}
-      controls={<Controls {...{ traits, set, chosen }} />}
-      inspector={
-        <Inspector
-          {...now}
-          {...{ frame, effects }}
-          onAlone={(head) => set({ ...choose(head), factors: withFactor([], head, 0) })}
-        />
+      controls={
+        <Controls {...{ traits, set, chosen, alone }} strongest={done < now.of ? undefined : effects[0]} />
       }
+      inspector={<Inspector {...now} {...{ frame, effects }} onAlone={alone} />}
       {...stageOf(frame)}
     >
       <Picture
@@ -190,7 +189,7 @@ function Header({
   return (
     <>
       {canPin ? (
-        <Chips label="Words read" tokens={source} kind="key" chosen={query} onChoose={onQuery} />
+        <Chips label="Words read" tokens={source} kind="key" chosen={query} isQuery onChoose={onQuery} />
       ) : (
         (source ?? [base.request.sentence]).map((token, i) => (
           <bdi class="vt-chip" key={`${i} ${token}`}>
@@ -209,8 +208,15 @@ function Header({
   );
 }
 
-/** The factor of the chosen head. */
-function Controls({ traits, set, chosen }: { chosen: Head } & Pick<Frame<Traits>, "traits" | "set">) {
+interface ControlsProps extends Pick<Frame<Traits>, "traits" | "set"> {
+  chosen: Head;
+  /** The head that changes the loss most; absent until all heads are ranked. */
+  strongest: Head | undefined;
+  alone: (head: Head) => void;
+}
+
+/** The factor of the chosen head, and what is suggested: of all heads the strongest, or all heads again. */
+function Controls({ traits, set, chosen, strongest, alone }: ControlsProps) {
   const factor = factorOf(traits.factors, chosen);
   return (
     <>
@@ -219,9 +225,15 @@ function Controls({ traits, set, chosen }: { chosen: Head } & Pick<Frame<Traits>
         {...{ min: -1, max: 2, step: 0.05, value: factor, told: shortFactor(factor) }}
         onInput={(value) => set((now) => ({ factors: withFactor(now.factors, chosen, value) }))}
       />
-      <button type="button" disabled={!traits.factors.length} onClick={() => set({ factors: [] })}>
-        All heads on
-      </button>
+      {strongest && !traits.factors.length ? (
+        <button type="button" onClick={() => alone(strongest)}>
+          Switch off the strongest, {strongest.kind} {strongest.layer}·{strongest.head}
+        </button>
+      ) : (
+        <button type="button" disabled={!traits.factors.length} onClick={() => set({ factors: [] })}>
+          All heads on
+        </button>
+      )}
     </>
   );
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -14,10 +14,12 @@ from safetensors.torch import load_file
 
 from viz_transformer._files import bundled
 from viz_transformer._text import given_text
+from viz_transformer.attribution import score_parts
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import HuggingFaceText
+from viz_transformer.masked_model import MaskedModel
 from viz_transformer.text_model import TextModel
-from viz_transformer.trace import ForwardTrace, TrainingTrace, attention_of
+from viz_transformer.trace import ForwardTrace, ScoreParts, TrainingTrace, attention_of
 from viz_transformer.tracing import capture
 from viz_transformer.vocabulary import EOS, MASK, PAD, SOS
 from viz_transformer.widgets.architecture.live import architecture_of_text
@@ -62,6 +64,20 @@ class _Asked:
     tokenizer: Any
     read: Callable[[str], ForwardTrace]
     engine: str | None
+    _explored: list[str] = field(default_factory=list)  # the text that its heads are shown of
+
+    def explored(self, text: str) -> ForwardTrace:
+        """Return the trace of a text whose heads are shown; `parts` then divides scores of it."""
+        self._explored[:] = [text]
+        return self.read(text)
+
+    def parts(self, **place: Any) -> ScoreParts:
+        """Return the parts of a score in the text whose heads are shown."""
+        (text,) = self._explored
+        if not isinstance(self.model, TextModel):
+            return score_parts(self.model, text, tokenizer=self.tokenizer, **place)
+        prompt = self.model.ids(text) if isinstance(self.model, MaskedModel) else text
+        return score_parts(self.model.model, prompt, tokenizer=self.model.vocabulary, **place)
 
     @property
     def task(self) -> str:
@@ -247,8 +263,8 @@ _ROOMS: tuple[_Kind, ...] = (
         "Its heads",
         AttentionExplorer,
         ("continue", "fill", ""),
-        lambda asked, text: explore(asked.read(text)),
-        lambda asked, text: {"trace": asked.read(text)},
+        lambda asked, text: explore(asked.explored(text), score_parts=asked.parts),
+        lambda asked, text: {"trace": asked.explored(text)},
     ),
     _Kind(
         "head",

@@ -1,0 +1,303 @@
+// Causes: parts of one run put into another, what would be written after each layer, and what each head adds.
+
+import type { ComponentChild } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { Chips } from "../base/sentence.tsx";
+import { Pieces, Stage } from "../base/stage.tsx";
+import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
+import { Tabs } from "../base/tabs.tsx";
+import { useKernel } from "../base/use_kernel.ts";
+import { decodeWeights } from "../base/weights.ts";
+import { GridPicture, Ramp } from "./grid.tsx";
+import {
+  type Direct,
+  directGrid,
+  type Grid,
+  type Lens,
+  lensGrid,
+  patchGrid,
+  percentBack,
+  type Picture,
+  type Place,
+  samePlace,
+  type Start,
+  movedPatch,
+  withPatch,
+  word,
+} from "./grids.ts";
+import { DirectInspector, LensInspector, PatchInspector } from "./inspector.tsx";
+import { Outcome } from "./outcome.tsx";
+import { createReplies, type Patched, type Request } from "./replies.ts";
+import {
+  codeOf,
+  directInWords,
+  lensInWords,
+  lensPlace,
+  metricInWords,
+  metricName,
+  patchedInWords,
+  placeName,
+  rankInWords,
+} from "./sentences.ts";
+import { TRAITS, type Traits as Declared } from "./traits.ts";
+
+const NAMES: Record<Picture, string> = {
+  positions: "Positions",
+  heads: "Heads",
+  lens: "Logit lens",
+  direct: "Direct shares",
+};
+
+interface Traits extends Omit<Declared, "patches" | "start" | "picture"> {
+  picture: Picture;
+  patches: Place[];
+  start: Start;
+}
+
+type Replies = ReturnType<typeof createReplies>;
+interface Shown {
+  frame: Frame<Traits>;
+  replies: Replies;
+  place: Place | null;
+}
+/** What a picture fills the zones with. */
+interface Zones {
+  headline: ComponentChild;
+  line?: ComponentChild;
+  controls?: ComponentChild;
+  inspector?: ComponentChild;
+  picture: ComponentChild;
+}
+
+function Causes(frame: Frame<Traits>) {
+  const { traits, set, model, redraw } = frame;
+  const { start, picture } = traits;
+  const kernel = useKernel(model);
+  const replies = useMemo(() => createReplies(kernel, redraw), [kernel, redraw]);
+  const [isMetric, setMetric] = useState(false);
+  const place = traits.layer === null || traits.at === null ? null : { layer: traits.layer, at: traits.at };
+  const shown: Shown = { frame, replies, place };
+  const zones =
+    picture === "lens"
+      ? lensZones(shown, isMetric, setMetric)
+      : picture === "direct"
+        ? directZones(shown)
+        : patchZones(shown);
+  const pictures = (Object.keys(NAMES) as Picture[]).filter((name) => name in start.sizes);
+  const hasLanes = picture === "positions" || picture === "lens";
+  return (
+    <Stage
+      header={
+        <>
+          <Chips
+            label="Words read"
+            tokens={start.tokens.map(word)}
+            kind="key"
+            chosen={hasLanes ? traits.at : null}
+            onChoose={(at) => hasLanes && set((now) => ({ at, layer: now.layer ?? 0 }))}
+          />
+          {start.clean && (
+            <>
+              <span class="vt-arrow">→</span>
+              <bdi class="vt-chip vt-of-query">{word(start.clean.words?.[0] ?? "")}</bdi>
+            </>
+          )}
+        </>
+      }
+      headline={zones.headline}
+      line={zones.line}
+      controls={
+        <>
+          {pictures.length > 1 && (
+            <Tabs
+              label="Pictures"
+              options={pictures.map((name) => [name, NAMES[name]] as const)}
+              value={picture}
+              onChoose={(to) => set({ picture: to, patches: [], layer: null, at: null })}
+            />
+          )}
+          {zones.controls}
+        </>
+      }
+      inspector={zones.inspector}
+      {...stageOf(frame)}
+    >
+      {zones.picture}
+    </Stage>
+  );
+}
+
+/** What the page waits for, or why it cannot be shown. */
+const waiting = (failure: string): Zones => ({
+  headline: failure ? "This cannot be shown" : "…",
+  line: failure && <span role="alert">{failure}</span>,
+  picture: null,
+});
+
+function patchZones({ frame, replies, place }: Shown): Zones {
+  const { traits, set, theme, unit } = frame;
+  const { start, patches } = traits;
+  const what = traits.picture as "positions" | "heads";
+  const [columns] = start.sizes[what];
+  const layers = Array.from({ length: columns }, (_, layer): Request => ({ what, layer }));
+  const asked: Request = { what, patches };
+  replies.want([...(patches.length ? [asked] : []), ...layers]);
+  const known = layers.map((request) => replies.get<{ values: number[] }>(request)?.values);
+  const grid = patchGrid(start, what, known);
+  const reply = patches.length ? replies.get<Patched>(asked) : undefined;
+  const [only] = patches;
+  const alone = patches.length === 1 && only ? known[only.layer]?.[only.at] : undefined;
+  const value = reply?.value ?? alone;
+  const failure = patches.length ? replies.failure(asked) : "";
+  const others = start.clean!.tokens.map((token, at) => {
+    const other = start.corrupted!.tokens[at]!;
+    return what === "positions" && other !== token ? word(other) : null;
+  });
+  const press = (to: Place, isAdding: boolean) =>
+    set((now) => ({ ...to, patches: withPatch(now.patches, to, isAdding) }));
+  return {
+    headline: <Pieces pieces={patchedInWords(start, grid, what, patches, reply)} />,
+    line: failure ? <span role="alert">{failure}</span> : metricInWords(start, value),
+    controls: (
+      <button type="button" disabled={!patches.length} onClick={() => set({ patches: [] })}>
+        Nothing patched
+      </button>
+    ),
+    inspector: <PatchInspector {...{ theme, start, reply }} code={codeOf(what, patches, place)} />,
+    picture: (
+      <div class="vt-cause-parts">
+        <GridPicture
+          {...{ grid, theme, unit, patches, others }}
+          label="What each part brings back. Arrow keys move; Enter puts a part into the corrupted run, with Shift one more."
+          chosen={place}
+          moved={what === "positions" && reply ? decodeWeights(reply.moved, "float16") : null}
+          tell={(at) => tellPatch(grid, what, at)}
+          isPatched
+          onPress={press}
+          onDrag={(from, to) => set((now) => ({ ...to, patches: movedPatch(now.patches, from, to) }))}
+          onChoose={(to) => set({ ...to })}
+        />
+        <Outcome
+          clean={start.clean!}
+          corrupted={start.corrupted!}
+          value={value ?? null}
+          {...{ theme, unit }}
+        />
+        <p class="vt-legend vt-beside vt-caption">
+          {percentBack(-grid.limit)} <Ramp {...{ grid, theme }} /> {percentBack(grid.limit)} brought back by a
+          cell alone
+          {what === "positions" && (
+            <>
+              <span class="vt-cause-dot" /> moved by what is patched
+            </>
+          )}
+        </p>
+      </div>
+    ),
+  };
+}
+
+/** "asustado", or where each position has its own: "each row’s answer" */
+const followed = ({ followed: all }: Lens) =>
+  all.every((each) => each === all[0]) ? word(all[0]!) : "each row’s answer";
+
+function tellPatch(grid: Grid, what: Picture, at: Place): string {
+  const share = percentBack(grid.values[at.layer * grid.rows.length + at.at]!);
+  return `${placeName(what, grid, at)}: ${share ? `${share} brought back` : "not measured yet"}`;
+}
+
+function lensZones(
+  { frame, replies, place }: Shown,
+  wantsMetric: boolean,
+  setMetric: (is: boolean) => void,
+): Zones {
+  const { traits, set, theme, unit } = frame;
+  const asked: Request = { what: "lens" };
+  replies.want([asked]);
+  const lens = replies.get<Lens>(asked);
+  if (!lens) return waiting(replies.failure(asked));
+  const isMetric = wantsMetric && lens.values !== null;
+  const grid = lensGrid(lens, isMetric);
+  const here = place ?? lensPlace(lens, grid, traits.start.place, isMetric);
+  const index = here.layer * lens.tokens.length + here.at;
+  const probability = decodeWeights(lens.probabilities, "float32")[index * lens.k]!;
+  const ranks = decodeWeights(lens.ranks, "float32");
+  const tell = (at: Place) =>
+    `${placeName("lens", grid, at)}: ${word(lens.top[(at.layer * lens.tokens.length + at.at) * lens.k]!)}`;
+  return {
+    headline: <Pieces pieces={lensInWords(lens, grid, here, probability)} />,
+    line: rankInWords(lens, ranks, here),
+    controls: lens.values && (
+      <button type="button" aria-pressed={isMetric} onClick={() => setMetric(!isMetric)}>
+        {metricName(lens.metric ?? "")}
+      </button>
+    ),
+    inspector: <LensInspector {...{ theme, lens, grid }} place={here} code={codeOf("lens", [], here)} />,
+    picture: (
+      <div class="vt-cause-parts">
+        <GridPicture
+          {...{ grid, theme, unit, tell }}
+          label="What would be written after each layer. Arrow keys move."
+          chosen={here}
+          patches={[]}
+          others={[]}
+          moved={null}
+          isPatched={false}
+          onPress={(to) => set({ ...to })}
+          onDrag={() => {}}
+          onChoose={(to) => set({ ...to })}
+        />
+        <p class="vt-legend vt-beside vt-caption">
+          <Ramp {...{ grid, theme }} />
+          {isMetric
+            ? `${metricName(lens.metric ?? "")}, up to ±${grid.limit.toFixed(1)}`
+            : `rank ${grid.limit.toLocaleString("en")} to 1 of ${followed(lens)}, by its logarithm`}
+        </p>
+      </div>
+    ),
+  };
+}
+
+function directZones({ frame, replies, place }: Shown): Zones {
+  const { set, theme, unit } = frame;
+  const asked: Request = { what: "direct" };
+  replies.want([asked]);
+  const direct = replies.get<Direct>(asked);
+  if (!direct) return waiting(replies.failure(asked));
+  const grid = directGrid(direct);
+  const choose = (to: Place) => set(place && samePlace(place, to) ? { layer: null, at: null } : { ...to });
+  const tell = (at: Place) =>
+    `${placeName("direct", grid, at)}: ${grid.texts(at.layer * grid.rows.length + at.at)}`;
+  return {
+    headline: <Pieces pieces={directInWords(direct, grid, place)} />,
+    line: "Direct shares only: what a head does through later heads is not counted.",
+    inspector: (
+      <DirectInspector
+        {...{ theme, direct, grid, place }}
+        code={codeOf("direct", [], place)}
+        onChoose={choose}
+      />
+    ),
+    picture: (
+      <div class="vt-cause-parts">
+        <GridPicture
+          {...{ grid, theme, unit, tell }}
+          label="What each head adds. Arrow keys move."
+          chosen={place}
+          patches={[]}
+          others={[]}
+          moved={null}
+          isPatched={false}
+          onPress={choose}
+          onDrag={() => {}}
+          onChoose={(to) => set({ ...to })}
+        />
+        <p class="vt-legend vt-beside vt-caption">
+          <Ramp {...{ grid, theme }} /> added to {metricName(direct.target)}, up to ±{grid.limit.toFixed(2)}
+        </p>
+      </div>
+    ),
+  };
+}
+
+export default stageView<Traits>({ name: "causes", label: "Causes", traits: TRAITS, draw: Causes });
