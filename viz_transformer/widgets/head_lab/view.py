@@ -26,7 +26,8 @@ LEAST_FACTOR, MOST_FACTOR = -1.0, 2.0
 
 _ABOUT = (
     "Each square is an attention head of a working model: a click chooses it, and one more, or the switch on "
-    "its arc, takes it out. The model answers again, also where you scale the head, and you see how the log-probability of every word changes. "
+    "its arc, takes it out. The model answers again, also where you scale the head, and you see how the "
+    "log-probability of every word changes. "
     "Attention is not an explanation: the table puts what the loss does without each head beside "
     "how sharp that head's attention is, and the two need not agree."
 )
