@@ -1,4 +1,4 @@
-"""Exported pages of a real model, SmolLM2: how large they are, how they are written, how soon they are seen."""
+"""Exported pages of a real model, SmolLM2: how large they are, how much they take, how soon they are seen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tools.ensure import CHROMIUM_FLAGS, find_chromium
 from tools.real_models import SMOLLM2
 
 TOKENS = (60, 300, 1000)
-#: What is kept of each weight, by its name: bits, threshold, and the most MB that a page of each text may take.
+#: What is kept of each weight, by its name: bits, threshold, and the most MB of a page of each text.
 KEPT: dict[str, tuple[int, float, tuple[float, ...]]] = {
     "16 bits": (16, 0.0, (1.5, 28, 280)),
     "16 bits from 0.001 on": (16, 0.001, (1.5, 14, 95)),
@@ -131,8 +131,8 @@ def run() -> Table:
 
 TEXT = f"""\
 SmolLM2-135M, 30 layers of 9 heads, reads the beginning of this documentation. Each page is written by
-`vt.export_html(vt.explore(trace), path, bits=…, threshold=…)` and opened from disk; medians of {REPEATS}. Without
-`bits=` a page takes 8 where the weights would take more than 2 MB in 16. `make real` fetches the model.
+`vt.export_html(vt.explore(trace), path, bits=…, threshold=…)` and opened from disk; medians of {REPEATS}.
+Without `bits=` a page takes 8 where they would take more than 2 MB in 16. `make real` fetches the model.
 
 - *Written in*: the processor's time of the call.
 - *Memory*: what the process took more than before the call, which holds the trace. About 250 MB of it draw
