@@ -488,6 +488,12 @@ test("a search marks the words that hold it, and goes through them", () => {
   assert.equal(go({ query: null, key: 1 }).query, 1);
   const nowhere = { queries: selection.foundIn(["a"], "z"), keys: selection.foundIn(["b"], "z") };
   assert.equal(selection.nextFound(nowhere, NONE), null);
+  const [one, other] = [
+    ["El", "gato", "gatos"],
+    ["the", "gate"],
+  ];
+  assert.match(selection.foundInWords([queries, marks.keys], [one, other]), /^3 found/);
+  assert.match(selection.foundInWords([queries, queries], [one, [...one]]), /^2 found/);
 });
 
 test("of a long text only what is in view is drawn, and every arc that crosses it", () => {
