@@ -131,8 +131,8 @@ def run() -> Table:
         title="A pretrained model",
         text="SmolLM2-135M-Instruct, 30 layers of 9 heads, in float32 on one thread; the text of the ranking "
         "has 14 tokens. Time is that of the processor. Forwards and captures: medians of "
-        f"{ROUNDS} rounds, in which all take their turn, and of the rounds' ratios; memory is how far a second "
-        "pass raises the peak of a process of its own, what it returns included.",
+        f"{ROUNDS} rounds, in which all take their turn, and of the rounds' ratios; memory is how far a "
+        "second pass raises the peak of a process of its own, what it returns included.",
         columns=("what", "time", "ratio", "memory"),
         rows=tuple(
             (
