@@ -74,12 +74,58 @@ class _Apart:
     scores: NDArray[np.float64]
 
 
-class HuggingFaceText:
-    """A causal language model or an encoder–decoder, and its tokenizer.
+class HuggingFaceReader:
+    """A model that reads text, and its tokenizer.
 
     Attributes:
         model: the model; it stays as it is.
         tokenizer: turns a text into its input, and ids into tokens.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        """Join a model and its tokenizer.
+
+        Raises:
+            UserError: if the model reads no text, or there is no tokenizer for it.
+        """
+        if getattr(model, "main_input_name", "input_ids") != "input_ids":
+            raise UserError(f"{type(model).__name__} reads no text; give a model that reads one")
+        if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
+            name = type(model).__name__
+            raise UserError(
+                f"{name} reads token ids, and tokenizer={tokenizer!r:.40} makes none; give its tokenizer: "
+                "tokenizer=AutoTokenizer.from_pretrained(...)"
+            )
+        self.model = model
+        self.tokenizer = tokenizer
+
+    def shown(self, tokens: Sequence[str]) -> tuple[str, ...]:
+        """Return tokens as labels: those of a byte-level tokenizer as text, each space as Ġ."""
+        return shown_tokens(self.tokenizer, tokens)
+
+    def tokens_of(self, ids: list[int]) -> tuple[str, ...]:
+        """Return the labels of ids."""
+        return self.shown(self._tokens(ids))
+
+    def _tokens(self, ids: list[int]) -> tuple[str, ...]:
+        return tuple(map(str, self.tokenizer.convert_ids_to_tokens(ids)))
+
+    def trace(self, text: str) -> ForwardTrace:
+        """Return the attention while the model reads a text; an encoder–decoder its own answer too.
+
+        Raises:
+            UserError: if the text is empty or too long.
+        """
+        if self.model.config.is_encoder_decoder:
+            writer = HuggingFaceText(self.model, self.tokenizer)
+            return writer.judge(text, writer.answer(text))[0]
+        return capture(self.model, text, tokenizer=self.tokenizer, verify=False)
+
+
+class HuggingFaceText(HuggingFaceReader):
+    """A causal language model or an encoder–decoder, and its tokenizer.
+
+    Attributes:
         task: ``"continue"``, or of an encoder–decoder ``"translate"``.
         max_new_tokens: at most so many tokens are written.
     """
@@ -90,24 +136,16 @@ class HuggingFaceText:
         Raises:
             UserError: if the model can't write, reads no text, or there is no tokenizer for it.
         """
-        name = type(model).__name__
-        if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
-            raise UserError(
-                f"{name} reads token ids, and tokenizer={tokenizer!r:.40} makes none; give its tokenizer: "
-                "tokenizer=AutoTokenizer.from_pretrained(...)"
-            )
-        if (
-            not (hasattr(model, "can_generate") and model.can_generate())
-            or model.main_input_name != "input_ids"
-        ):
+        generates = hasattr(model, "can_generate") and model.can_generate()
+        if not generates or model.main_input_name != "input_ids":
+            name = type(model).__name__
             raise UserError(
                 f"{name} does not write text after a text; give a causal language model or an "
                 "encoder–decoder, such as AutoModelForCausalLM and AutoModelForSeq2SeqLM load"
             )
         if max_new_tokens is not None:
             whole_number("max_new_tokens", max_new_tokens, NEW_TOKENS)
-        self.model = model
-        self.tokenizer = tokenizer
+        super().__init__(model, tokenizer)
         self.task = "translate" if model.config.is_encoder_decoder else "continue"
         self.max_new_tokens = max_new_tokens or most_written(model.config, _MOST_TOKENS[self.task])
         self._known: tuple[Any, tuple[str, ...]] = (None, ())
@@ -448,13 +486,6 @@ class HuggingFaceText:
 
     def _tensor(self, ids: list[int]) -> Tensor:
         return torch.tensor([ids], device=self.model.device)  # [1, position]
-
-    def _tokens(self, ids: list[int]) -> tuple[str, ...]:
-        return tuple(map(str, self.tokenizer.convert_ids_to_tokens(ids)))
-
-    def shown(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Return tokens as labels: those of a byte-level tokenizer as text, each space as Ġ."""
-        return shown_tokens(self.tokenizer, tokens)
 
     def _n_special(self, ids: list[int]) -> int:
         """Return how many special tokens a text begins with."""

@@ -24,17 +24,23 @@ const SHARPEST = 4; // heads whose effects are added
 /** A weight of the chosen head. */
 export type Look = { query: number; key: number; weight: number };
 
-/** The strongest weight of the pinned word; else of all, between two words that differ if there are such. */
+/** The most of the pinned word's weights; else of any word's, between two words that differ if there are such. */
 export function lookOf(weights: Float32Array, { kind, queries, keys }: Kind, pinned: number | null): Look {
   const all = Array.from(weights, (weight, i) => {
     return { weight, query: Math.floor(i / keys.length), key: i % keys.length };
   });
   const isWord = (token = "") => markMeaning(token) === undefined;
-  const isPlain = ({ query, key }: Look) =>
-    isWord(queries[query]) && isWord(keys[key]) && (kind === "cross" || query !== key);
+  const most = queries.map((_, query) =>
+    Math.max(...weights.subarray(query * keys.length, (query + 1) * keys.length)),
+  );
+  const isPlain = ({ query, key, weight }: Look) =>
+    weight === most[query] &&
+    isWord(queries[query]) &&
+    isWord(keys[key]) &&
+    (kind === "cross" || query !== key);
   const row = pinned === null ? all : all.filter(({ query }) => query === pinned);
   const plain = pinned === null ? row.filter(isPlain) : [];
-  return (plain.length ? plain : row).reduce((most, each) => (each.weight > most.weight ? each : most));
+  return (plain.length ? plain : row).reduce((best, each) => (each.weight > best.weight ? each : best));
 }
 
 /** "Writing maestra, cross head 1·1 looks at teacher: 96%" */

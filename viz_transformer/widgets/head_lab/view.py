@@ -75,6 +75,7 @@ class HeadLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.head_lab(model, {sentence})"
     shares = Shares({"sentence": "sentence", **HEAD, "query": "query"})
 
     sentence = traitlets.Unicode(help="the text that the model is given").tag(sync=True)

@@ -1,16 +1,23 @@
-"""The log of a training's metrics, a JSON line for each evaluation, beside the checkpoint."""
+"""What a training writes beside its weights: how they were made, and the metrics of its evaluations."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+import torch
 
 from viz_transformer._files import atomic_write, given_path
 from viz_transformer.errors import FileError
 
+#: Says how the files beside it were made.
+MADE_BY = "made_by.json"
+#: A JSON line for each evaluation.
 METRICS_LOG = "curve.jsonl"
 
 
@@ -53,3 +60,27 @@ def write_metrics(folder: Path, metrics: Sequence[Metrics]) -> None:
     """Write the metrics so far, all or nothing."""
     with atomic_write(folder / METRICS_LOG) as part:
         part.write_text("".join(json.dumps(asdict(one)) + "\n" for one in metrics), "utf-8")
+
+
+def provenance(settings: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+    """Return the text of a ``made_by.json``.
+
+    Args:
+        settings: what the files were made from: the command, the training, numbers of pairs.
+        results: what came of it, such as the last loss and the files' SHA-256.
+    """
+    return json.dumps({**settings, "torch": torch.__version__, **results}, indent=2) + "\n"
+
+
+def read_provenance(folder: Path) -> dict[str, Any]:
+    """Return what a folder's ``made_by.json`` says; nothing if it has none that can be read."""
+    try:
+        read = json.loads((folder / MADE_BY).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of some bytes, in hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()

@@ -1,12 +1,31 @@
-"""Ctrl-C handling for a training, which can only stop between two steps."""
+"""A training at the terminal or in a notebook: its progress bar, and Ctrl-C between two steps."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from tqdm.auto import tqdm
+
+from viz_transformer.training.run import StepRecord
+
+
+def with_bar(records: Iterable[StepRecord], done: int, total: int) -> Iterator[StepRecord]:
+    """Yield the records, showing the steps done of all, the loss and the speed."""
+    with tqdm(records, initial=done, total=total, unit="step") as bar:
+        for record in bar:
+            bar.set_postfix(
+                {
+                    "loss": f"{record.loss:.4f}",
+                    "accuracy": f"{record.token_accuracy:.1%}",
+                    "tokens/s": f"{record.tokens_per_second:,.0f}",
+                },
+                refresh=False,
+            )
+            yield record
 
 
 @contextmanager
