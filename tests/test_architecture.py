@@ -100,6 +100,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "labs": None,
     "live": {
         "attribution",
+        "corpus",
         "engine",
         "huggingface_text",
         "text_model",

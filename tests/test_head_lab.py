@@ -21,6 +21,7 @@ from viz_transformer import interventions_of
 from viz_transformer.huggingface_text import HuggingFaceText
 from viz_transformer.model import HeadChange, Interventions, Transformer
 from viz_transformer.plots import plot_head_effects, plot_log_probs
+from viz_transformer.trace import attention_of
 from viz_transformer.widgets.base.requests import check_request
 from viz_transformer.widgets.head_lab.view import HeadLab
 
@@ -267,7 +268,9 @@ def test_words_log_probabilities_and_effects_are_the_model_s(name: str) -> None:
     effects = lab.effects()
     first = effects[0]
     assert len(effects) == HEADS[name]
-    assert (lab.kind, lab.layer, lab.head) == (first.kind, first.layer, first.head)
+    last = attention_of(lab._trace(), lab.kind).shape[0] - 1
+    chosen = next(each for each in effects if (each.kind, each.layer) == (lab._trace().kinds[-1], last))
+    assert (lab.kind, lab.layer, lab.head) == (chosen.kind, chosen.layer, chosen.head)
     off = asked(lab, {"kind": first.kind, "layer": first.layer, "head": first.head, "factor": 0.0})
     change = np.mean(reply["log_probs"]) - np.mean(off["log_probs"])
     assert first.loss_change == pytest.approx(change, abs=1e-6)  # computed in a batch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,15 @@ from torch import Tensor, nn
 
 import viz_transformer as vt
 from tests.support import causal_models as causal
+from tests.support.spanish_models import small_language_model, small_masked_model
 from tests.support.two_sided_models import bart, bert, marian, t5
 from tests.support.two_sided_models import ours as two_sided
 from viz_transformer.attribution import score_parts
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model import DecoderOnly, EncoderOnly
+from viz_transformer.widgets.base.requests import check_request
+from viz_transformer.widgets.base.view import View
 
 IDS, TARGET = [5, 9, 7, 11, 8], [1, 6, 11, 10]
 
@@ -199,3 +203,49 @@ def test_small_parts_together_add_what_they_add_alone() -> None:
     assert few.values.sum() == pytest.approx(parts.values.sum())
     largest = int(np.argmax(np.abs(parts.by_key[:-1])))
     assert few.by_key[few.key_parts.index(parts.key_parts[largest])] == pytest.approx(parts.by_key[largest])
+
+
+def asked(view: View, *place: Any) -> dict[str, Any]:
+    request = {"version": 0, "parts": [*place]}
+    check_request(request, view.requests())
+    return view.answer(request)
+
+
+def test_the_explorer_of_a_studio_divides_scores_of_the_sentence_that_it_shows() -> None:
+    model = small_language_model()
+    view = vt.studio(model, "el gato duerme")
+    explorer = view.rooms["heads"]
+    text = "el gato negro duerme"
+    for sentence in ("el gato duerme", text):
+        view.sentence = sentence
+        parts = score_parts(
+            model.model, sentence, tokenizer=model.vocabulary, layer=1, head=1, query=3, key=2
+        )
+        reply = explorer.answer({"version": explorer.data["version"], "parts": ["decoder", 1, 1, 3, 2]})
+        assert reply["score"] == pytest.approx(parts.score, abs=1e-5)
+        assert sum(value for _, value in reply["of_key"]) == pytest.approx(parts.score, abs=1e-4)
+        assert reply["code"].endswith('(model, text, kind="decoder", layer=1, head=1, query=3, key=2)')
+    filled = vt.studio(small_masked_model(), "el [?] negro duerme").rooms["heads"]
+    assert asked(filled, "encoder", 0, 1, 1, 4)["query"] == filled.trace.source_tokens[1]
+    other = vt.studio(causal.gpt2(), causal.CLEAN, tokenizer=causal.tokenizer()).rooms["heads"]
+    assert asked(other, "decoder", 1, 2, 5, 1)["key"] == "Mary"
+
+
+def test_the_translation_lab_divides_scores_of_the_translation() -> None:
+    lab = vt.translation_lab(vt.load_translator(), "the black cat sleeps")
+    reply = asked(lab.explorer, "cross", 1, 0, 2, 1)
+    assert (reply["query"], reply["key"]) == (lab.trace.target_tokens[2], "black")
+    assert reply["raised"]
+
+
+def test_an_explorer_without_a_function_or_with_another_text_divides_nothing() -> None:
+    model = small_language_model()
+    trace = model.trace("el gato duerme")
+    assert not vt.explore(trace).has_parts
+    with pytest.raises(UserError, match="unknown request"):
+        vt.explore(trace).answer({"version": 0, "parts": ["decoder", 0, 0, 1, 0]})
+    other = partial(score_parts, model.model, "el gato negro duerme", tokenizer=model.vocabulary)
+    view = vt.explore(trace, score_parts=other)
+    assert view.has_parts
+    with pytest.raises(UserError, match="give it the text of the trace"):
+        asked(view, "decoder", 0, 0, 1, 0)

@@ -78,7 +78,8 @@ class HeadCard:
         even_by_offset: what even attention would put there.
         label: the head's label from all texts together, or None.
         pattern: what is counted below: the label's keys, or of a head without one those of the pattern
-            that it follows most.
+            that it follows most; empty where the texts leave room for none.
+        where: where that is, in words: ``"on the token before"``.
         held: the share of rows whose largest weight lies where the pattern says.
         n_told: how many rows can tell.
         tenths: how many rows put 0 to 10%, 10 to 20% … of their weight there, int [10].
@@ -100,6 +101,7 @@ class HeadCard:
     even_by_offset: Float64
     label: HeadLabel | None
     pattern: str
+    where: str
     held: float
     n_told: int
     tenths: NDArray[np.int64]
@@ -116,6 +118,10 @@ class HeadCard:
         if self.losses is None or self.losses_without is None:
             return None
         return float(np.mean(self.losses_without - self.losses))
+
+    def with_losses(self, losses: Float64, losses_without: Float64) -> HeadCard:
+        """Return the card with the mean loss of each text, with the head and without it."""
+        return replace(self, losses=losses, losses_without=losses_without)
 
     @property
     def arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -134,13 +140,7 @@ class HeadCard:
         )
 
 
-def head_card(
-    traces: Iterable[ForwardTrace],
-    kind: str,
-    layer: int,
-    head: int,
-    losses: tuple[Sequence[float], Sequence[float]] | None = None,
-) -> HeadCard:
+def head_card(traces: Iterable[ForwardTrace], kind: str, layer: int, head: int) -> HeadCard:
     """Sum up what one head does in many texts; each trace is read once and let go.
 
     >>> import viz_transformer as vt
@@ -155,7 +155,6 @@ def head_card(
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
         layer: the layer's number, as the model counts.
         head: the head's.
-        losses: of each text the mean loss with the head, and without it.
 
     Raises:
         UserError: if there is no trace, they differ in layers or heads, or have no such head.
@@ -166,14 +165,14 @@ def head_card(
         counts.add(trace)
     if counts is None:
         raise UserError("a head card needs texts, and none was given; give at least one")
-    with_and_without = (None, None) if losses is None else tuple(np.array(each, float) for each in losses)
-    return replace(counts.card(), losses=with_and_without[0], losses_without=with_and_without[1])
+    return counts.card()
 
 
 class _Rows:
     """What is counted of one pattern: the rows that can tell."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: str = "") -> None:
+        self.where = where
         self.n_told = 0
         self.n_held = 0
         self.tenths = np.zeros(TENTHS, dtype=np.int64)
@@ -229,7 +228,7 @@ class _Counts:
         self._n_texts += 1
         self._add_offsets(head, reachable_keys(weights, self._kind))
         for pattern in head_patterns(trace, self._kind):
-            rows = self._rows.setdefault(pattern.name, _Rows())
+            rows = self._rows.setdefault(pattern.name, _Rows(pattern.where))
             rows.add(pattern, head, trace.query_tokens(self._kind), trace.key_tokens(self._kind))
         for name, scores in pattern_scores(trace, self._kind).items():
             self._scores.setdefault(name, []).append(scores)
@@ -269,6 +268,7 @@ class _Counts:
             even_by_offset=sums[:, 1] / max(1, self._n_rows),
             label=label,
             pattern=pattern,
+            where=rows.where,
             held=rows.n_held / max(1, rows.n_told),
             n_told=rows.n_told,
             tenths=rows.tenths,

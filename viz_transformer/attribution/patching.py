@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,6 +16,8 @@ from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, 
 from viz_transformer.attribution.residual import Stream, before, find_blocks, read_stream
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
+from viz_transformer.intervening.apart import agree
+from viz_transformer.intervening.kept_run import KeptRun
 from viz_transformer.intervening.metric import Metric, MetricLike, as_number
 from viz_transformer.intervening.rewriting import rewritten
 from viz_transformer.trace import KINDS, PatchingMap
@@ -111,6 +113,7 @@ class PatchRuns:
         tokens: theirs, as the patched layers read them.
         places: what can be patched in each layer.
         kept: what stood at each place in the clean run, [1, position, …].
+        begun: the corrupted run, which patched ones begin with; None where they can't.
         metric: what is measured.
         logits: of both runs, [position, vocab].
         clean: the metric of the clean run.
@@ -123,6 +126,7 @@ class PatchRuns:
     tokens: tuple[tuple[str, ...], tuple[str, ...]]
     places: Sequence[_Place]
     kept: Sequence[Tensor]
+    begun: KeptRun | None
     metric: Metric
     logits: tuple[Tensor, Tensor]
     clean: float
@@ -134,7 +138,8 @@ class PatchRuns:
             return [
                 as_number(self.metric.measure(logits))
                 for logits in _patched(
-                    self.model, self.places[layer], self.kept[layer], self.prompts[1], batch_size
+                    *(self.model, self.places[layer], self.kept[layer], self.prompts[1], batch_size),
+                    self.begun,
                 )
             ]
 
@@ -182,7 +187,8 @@ def open_runs(
     )
     with evaluating(model):
         kept, clean_logits = _run_clean(model, places, prompts[0])
-        corrupted_logits = run(model, prompts[1])[0]  # [position, vocab]
+        begun = _begun(model, places, kept, prompts[1])
+        corrupted_logits = (begun.output if begun else run(model, prompts[1]))[0]  # [position, vocab]
         chosen = prompts[0].metric(metric, clean_logits, prompts[0].index_of(position))
         clean_value, corrupted_value = (
             as_number(chosen.measure(each)) for each in (clean_logits, corrupted_logits)
@@ -195,6 +201,7 @@ def open_runs(
         tokens=(sides[0].tokens, sides[1].tokens),
         places=places,
         kept=kept,
+        begun=begun,
         metric=chosen,
         logits=(clean_logits, corrupted_logits),
         clean=clean_value,
@@ -223,11 +230,13 @@ class _Place:
     """What can be patched in one layer.
 
     Attributes:
+        path: the module where it stands, as `named_modules` names it.
         hook: given a function from what stands there, [1, position, …], to what is to stand there,
             applies it in every run inside a ``with`` block.
         parts: bool [part, position or 1, …], True where a part's numbers stand.
     """
 
+    path: str
     hook: Callable[[Callable[[Tensor], Tensor]], AbstractContextManager[None]]
     parts: Tensor
 
@@ -237,7 +246,7 @@ def _head_places(model: nn.Module, kind: str) -> list[_Place]:
 
     def place(site: AttentionSite) -> _Place:
         parts = torch.eye(site.n_heads).bool()[:, None, :, None]  # [part, 1, head, 1]
-        return _Place(lambda change: rewritten([(site, change)]), parts)
+        return _Place(site.name, lambda change: rewritten([(site, change)]), parts)
 
     return [place(site) for site in find_sites(model) if site.kind == kind]
 
@@ -246,7 +255,9 @@ def _position_places(model: nn.Module, kind: str, n_positions: int, width: int) 
     """Return, for each layer, the positions of the stream that enters it, [1, position, d_model]."""
     part_of = torch.arange(n_positions) // width  # [position]
     parts = (part_of == part_of.unique()[:, None])[..., None]  # [part, position, 1]
-    return [_Place(partial(before, block), parts) for block in find_blocks(model, kind).modules]
+    paths = {module: path for path, module in model.named_modules()}
+    blocks = find_blocks(model, kind).modules
+    return [_Place(paths[block], partial(before, block), parts) for block in blocks]
 
 
 def _run_clean(model: nn.Module, places: Sequence[_Place], prompt: Prompt) -> tuple[list[Tensor], Tensor]:
@@ -270,12 +281,25 @@ def _run_clean(model: nn.Module, places: Sequence[_Place], prompt: Prompt) -> tu
     return found, logits
 
 
+def _begun(
+    model: nn.Module, places: Sequence[_Place], clean: Sequence[Tensor], prompt: Prompt
+) -> KeptRun | None:
+    """Return the corrupted run, which patched ones can begin with; None if their logits then differ."""
+    try:
+        kept = KeptRun(model, partial(run, model, prompt), [place.path for place in places])
+        logits = [next(_patched(model, places[-1], clean[-1], prompt, 2, each)) for each in (kept, None)]
+    except Exception:  # the model's own error comes again, if it has one
+        return None
+    return kept if agree(*logits) else None
+
+
 def _patched(
-    model: nn.Module, place: _Place, clean: Tensor, prompt: Prompt, batch_size: int
+    model: nn.Module, place: _Place, clean: Tensor, prompt: Prompt, batch_size: int, begun: KeptRun | None
 ) -> Iterator[Tensor]:
     """Yield the logits [position, vocab] of the corrupted run with each part of a place patched."""
     for parts in place.parts.to(clean.device).split(batch_size):
-        with place.hook(partial(_in_place, parts, clean)):
+        beginning = begun.beginning_at([place.path], len(parts)) if begun else nullcontext()
+        with beginning, place.hook(partial(_in_place, parts, clean)):
             logits = run(model, prompt, len(parts))
         yield from logits
 

@@ -3,6 +3,7 @@
 // The views' own scripts register themselves in globalThis.vtViews. The page holds them compressed, and this
 // script runs them as soon as it is there, while the rest of a large page still loads.
 
+import { addressOf, type Rules, traitsIn } from "./address.ts";
 import { keepFiguresInSight } from "./figures.ts";
 import { tellHeight } from "./frame.ts";
 import { keepAnswer, keptAnswer, putMalformedAside, say, sayUnlessLasting, whenReadable } from "./store.ts";
@@ -21,6 +22,8 @@ interface Keeps {
 interface View {
   script: string;
   state: State;
+  /** What the page's address says of it, if it is the one that this tells of. */
+  address?: Rules;
 }
 
 /** What the script of a widget exports. */
@@ -128,14 +131,15 @@ function restoreAnswer(model: Model, widget: Widget | undefined, place: Element 
  */
 export function pageManager(views: View[], visits: Visits | null = null) {
   const models = new Map<string, Promise<Model>>();
-  const scripts = new Map<Model, string>();
+  const made = new Map<Model, { id: string; script: string }>();
   async function makeModel(id: string) {
     const view = views[Number(id)];
     if (!view) throw new Error("it is not on this page");
     const state = (await revive(view.state)) as State;
     const model = pageModel(state, manager, (name) => visits?.before(id, name));
     if (!(view.state.keeps as Keeps | undefined)?.name) model.setAll(visits?.add(id, model) ?? {});
-    scripts.set(model, view.script);
+    if (view.address) followAddress(model, view.address, visits);
+    made.set(model, { id, script: view.script });
     await makeReady(model, view.script, id);
     return model;
   }
@@ -148,11 +152,23 @@ export function pageManager(views: View[], visits: Visits | null = null) {
     },
     async create_view(model: Model) {
       const el = document.createElement("div");
-      const remove = await renderInto(scripts.get(model)!, model, el);
+      const remove = await renderInto(made.get(model)!.script, model, el);
+      visits?.drawn(made.get(model)!.id);
       return { el, remove };
     },
   };
   return manager;
+}
+
+/** Choose in a view what the page's address says, and keep the address true. */
+function followAddress(model: Model, rules: Rules, visits: Visits | null) {
+  const follow = () => {
+    const { traits, lacking } = traitsIn(location.hash, rules, model.get);
+    for (const [name, value] of Object.entries(traits)) model.set(name, value);
+    if (lacking.length) say(`Its address asks for ${lacking.join(", ")}, which this page does not have.`);
+  };
+  follow();
+  if (visits) visits.address = { now: () => addressOf(rules, model.get), follow };
 }
 
 /** Let a model's script get ready, and what was answered return. */
@@ -259,13 +275,20 @@ async function inflatedText(letters: string): Promise<string> {
 }
 
 /** Draw one view into all its places, which share its state as in a notebook. */
-async function openPlaces(manager: Manager, number: number, script: string, places: NodeListOf<Element>) {
+async function openPlaces(
+  manager: Manager,
+  number: number,
+  script: string,
+  places: NodeListOf<Element>,
+  visits: Visits,
+) {
   try {
     const model = await manager.get_model(String(number));
     for (const el of places) {
       el.replaceChildren(); // the still picture
       await renderInto(script, model, el);
     }
+    if (places.length) visits.drawn(String(number));
   } catch (error) {
     for (const place of places) {
       place.classList.add("vt-failed");
@@ -284,7 +307,7 @@ function followExercises() {
   });
 }
 
-scriptsRun.catch(() => {}); // whoever awaits it says so
+scriptsRun.catch(() => {}); // where it is awaited it is said
 const written = globalThis.document?.getElementById("vt-page");
 if (written) {
   const { views }: { views: View[] } = JSON.parse(written.textContent);
@@ -294,8 +317,9 @@ if (written) {
   tellHeight();
   keepFiguresInSight();
   followExercises(); // before the forms show what the browser has kept
-  const manager = pageManager(views, new Visits(written.textContent));
+  const visits = new Visits(written.textContent);
+  const manager = pageManager(views, visits);
   views.forEach(({ script }, number) => {
-    openPlaces(manager, number, script, document.querySelectorAll(`[data-view="${number}"]`));
+    openPlaces(manager, number, script, document.querySelectorAll(`[data-view="${number}"]`), visits);
   });
 }

@@ -117,6 +117,10 @@ class PageParts:
             view["state"]["answers"] = deflated(text.encode()) if len(text) > _MOST_INLINE else answers
         return number
 
+    def name_in_address(self, model_id: str, rules: dict[str, Any]) -> None:
+        """Let the page's address say what is chosen in a view; see `View.address`."""
+        self.views[self._numbers[model_id]]["address"] = rules
+
     def _with_blocks(self, value: Any) -> Any:
         """Return an encoded value whose large bytes are names of blocks, such as ``{"deflated": 3}``."""
         if isinstance(value, list):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
+from tqdm.auto import tqdm
 
-from viz_transformer.intervening.changes import interventions
+from viz_transformer.intervening.apart import RunsApart
+from viz_transformer.intervening.kept_run import tensors_in
 from viz_transformer.intervening.metric import MetricLike, as_number, measure_of_output
 from viz_transformer.intervening.sites import find_sites
 from viz_transformer.model.interventions import HeadChange
-from viz_transformer.tracing.restore import evaluating
 
 #: How many heads are printed.
 _N_PRINTED = 12
@@ -93,7 +96,9 @@ def rank_heads(
         vt.rank_heads(model, (" Mary", " John"), text, tokenizer=tokenizer)
         vt.rank_heads(model, lambda output: output.logits[0, -1, 5], input_ids=ids)
 
-    The model runs once for each head, in evaluation mode and without gradients, and is then as it was.
+    Several heads are switched off in one run, each in a row of its own, and what comes before them is
+    computed once; the numbers are those of a run for each head. The metric is given the output as of such a
+    run alone, without caches. The model runs in evaluation mode and without gradients, and is then as it was.
 
     >>> import torch
     >>> import viz_transformer as vt
@@ -118,18 +123,35 @@ def rank_heads(
     sites = find_sites(model)
     inputs, named, measure = measure_of_output(model, metric, inputs, named, tokenizer)
 
-    def measured(*changes: HeadChange) -> float:
-        with interventions(model, changes), evaluating(model):
-            return as_number(measure(model(*inputs, **named)))
+    rows = next((len(each) for each in tensors_in([*inputs, named]) if each.ndim), 1)
 
-    whole = measured()
+    def run(n: int) -> Any:
+        again = partial(_repeated, n=n, n_rows=rows)
+        return model(*map(again, inputs), **{name: again(value) for name, value in named.items()})
+
+    runs = RunsApart(model, run)
+    whole = as_number(measure(runs.whole))
+    heads = [
+        HeadChange(site.kind, site.layer, head, factor=0.0) for site in sites for head in range(site.n_heads)
+    ]
+    found = {}
+    shown = tqdm(runs.outputs(heads), total=len(heads), unit="head", delay=1, leave=False)
+    for head, output in zip(heads, shown, strict=True):
+        try:
+            found[head] = as_number(measure(output)) - whole
+        except Exception:  # it reads what only a whole run returns, such as a cache; or it fails again
+            found[head] = as_number(measure(runs.alone(head))) - whole
     changes, numbers = {}, {}
     for kind in dict.fromkeys(site.kind for site in sites):
         layers = [site for site in sites if site.kind == kind]
         changes[kind] = np.full((len(layers), max(site.n_heads for site in layers)), np.nan)
         numbers[kind] = [site.layer for site in layers]
-        for layer, site in enumerate(layers):
-            for head in range(site.n_heads):
-                off = HeadChange(kind, site.layer, head, factor=0.0)
-                changes[kind][layer, head] = measured(off) - whole
+    for head, change in found.items():
+        changes[head.kind][numbers[head.kind].index(head.layer), head.head] = change
     return HeadRanking(whole, changes, numbers)
+
+
+def _repeated(value: Any, n: int, n_rows: int) -> Any:
+    """Return an argument of a model's forward for so many times its rows."""
+    is_rows = isinstance(value, Tensor) and value.ndim > 0 and len(value) == n_rows and n > 1
+    return torch.cat([value] * n) if is_rows else value

@@ -15,6 +15,7 @@ from viz_transformer.plots.beam import plot_beam, plot_distribution
 from viz_transformer.plots.coreference import describe_study, plot_study
 from viz_transformer.plots.curves import describe_curves, plot_curves
 from viz_transformer.plots.embeddings import plot_ids, plot_likeness, plot_nearest, plot_start
+from viz_transformer.plots.head_card import describe_head_card, plot_head_card
 from viz_transformer.plots.head_grid import plot_heads
 from viz_transformer.plots.head_lab import plot_head_effects, plot_head_lab, plot_log_probs
 from viz_transformer.plots.head_split import plot_split
@@ -47,6 +48,7 @@ __all__ = [
     "describe_attribution",
     "describe_curves",
     "describe_head",
+    "describe_head_card",
     "describe_logit_lens",
     "describe_mask",
     "describe_patching",
@@ -66,6 +68,7 @@ __all__ = [
     "plot_distribution",
     "plot_drawn_scores",
     "plot_head",
+    "plot_head_card",
     "plot_head_effects",
     "plot_head_lab",
     "plot_heads",

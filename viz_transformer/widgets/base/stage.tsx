@@ -4,6 +4,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { CopyCode } from "./copy_code.tsx";
+import type { Model } from "./kernel.ts";
 import type { Piece } from "./pieces.ts";
 import { isPresented, togglePresented } from "./present.ts";
 
@@ -31,6 +33,8 @@ interface StageProps {
   /** The picture. */
   children: ComponentChildren;
   about: string;
+  /** The view's own: an inspector says how it is made. */
+  model: Pick<Model, "get">;
   /** What can be set besides, behind the button ⋯. */
   options?: ComponentChildren;
   width: number;
@@ -50,7 +54,8 @@ export function Stage(props: StageProps) {
     fitChips(chips.current!);
   });
   const [open, setOpen] = useState(false);
-  const isNarrow = props.width < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
+  const large = Math.max(1, props.textSize); // letters make a view as narrow as its width does
+  const isNarrow = props.width / large < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
   return (
     <div
       class="vt-zones"
@@ -104,7 +109,10 @@ export function Stage(props: StageProps) {
           >
             {open ? "▾" : "▴"} Numbers
           </button>
-          <div class="vt-sheet">{props.inspector}</div>
+          <div class="vt-sheet">
+            {props.inspector}
+            <CopyCode model={props.model} />
+          </div>
         </aside>
       )}
       {props.timeline && <footer class="vt-timeline vt-beside">{props.timeline}</footer>}

@@ -13,6 +13,7 @@ import { type Readout, readout } from "./readout.ts";
 import type { Room } from "./room.ts";
 import { headInWords, headingOf, notes } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { Why } from "./why.tsx";
 
 const MOST_BARS = 8;
 const MOST_TERMS = 3; // of the weighted sum
@@ -35,6 +36,7 @@ export function Inspector({ room, snapshot }: { room: Room; snapshot: Snapshot }
         <p class="vt-sum">{sumOf(snapshot, read)}</p>
         {read.detail && <p class="vt-code vt-detail">{read.detail}</p>}
       </div>
+      <Why {...{ room, snapshot, read }} />
       {(state.hoveredHead || shown.aggregate === "head") && (
         <p class="vt-label">{headInWords(entry, head)}</p>
       )}

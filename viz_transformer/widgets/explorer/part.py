@@ -21,7 +21,7 @@ from viz_transformer.widgets.explorer.trace_view import TraceView
 MOST_IN_16_BITS = 2e6
 
 #: The most heads of a kind that are packed to find out how many bytes all of them take.
-_SAMPLE = 6
+_SAMPLE = 8
 
 #: Each row of weights in 8 bits has at least so many steps from 0 to its largest.
 _LEAST_STEPS = 15
@@ -125,7 +125,8 @@ class Packer:
         total = 0.0
         for kind in self._view.kinds:
             places = [(layer, head) for layer in self._layers_of(kind) for head in self._heads_of(kind)]
-            sample = places[:: max(1, len(places) // _SAMPLE)][:_SAMPLE]
+            spread = np.linspace(0, len(places) - 1, min(len(places), _SAMPLE)).round().astype(int)
+            sample = [places[at] for at in spread]
             sizes = [
                 len(zlib.compress(self._without_small(kind, self._view.head(kind, *at), bits)["weights"]))
                 for at in sample

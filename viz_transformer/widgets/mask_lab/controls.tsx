@@ -13,7 +13,9 @@ import { Switch } from "../base/switch.tsx";
 import { maskCode } from "./code.ts";
 import { cellText, describeMaskCell, isWord } from "./composition.ts";
 import type { Likeliest } from "./leaks.ts";
-import { PANELS } from "./panels.tsx";
+import { PANELS, Panel } from "./panels.tsx";
+import type { Page } from "./replies.ts";
+import type { Frame } from "../base/stage_view.tsx";
 import { PRESETS, presetOf } from "./presets.ts";
 import { whyItMatters } from "./sentences.ts";
 import type { Traits } from "./traits.ts";
@@ -185,10 +187,11 @@ interface InspectorProps {
   hover: Cell | null;
   unfolded: string[];
   set: Set;
+  frame: Page & Pick<Frame<object>, "theme">;
 }
 
 /** The chosen row and cell: what the output writes, how far it moves, the cell in words and in Python, and doors. */
-export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
+export function Inspector({ snapshot, hover, unfolded, set, frame }: InspectorProps) {
   const { composed, shown, rows, leaks, chosen, state, polarity } = snapshot;
   const b = shown.sentence;
   const cell =
@@ -259,6 +262,17 @@ export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
           </button>
         ))}
       </Doors>
+      {unfolded.map((panel) => (
+        <Panel
+          key={panel}
+          {...snapshot}
+          query={chosen.query}
+          name={panel}
+          page={frame}
+          sentence={b}
+          theme={frame.theme}
+        />
+      ))}
       <p>
         {preset && !state.painted.length ? preset.text : "A mask of your own."}{" "}
         {marksExplained([...(composed.queryTokens[b] ?? []), ...(composed.keyTokens[b] ?? [])])}
