@@ -100,6 +100,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "labs": None,
     "live": {
         "attribution",
+        "corpus",
         "engine",
         "huggingface_text",
         "text_model",
@@ -190,6 +191,13 @@ def test_a_room_imports_only_what_the_table_allows(module: Path) -> None:
             f"{name(module)} imports {sorted(forbidden)}, but {here!r} may import only "
             f"{sorted(allowed)} and the leaves {sorted(LEAVES)}"
         )
+
+
+@for_each(MODULES)
+def test_the_recipes_of_bundled_files_stand_outside(module: Path) -> None:
+    """The package asks for them by name alone, in `recipes.in_a_clone`; a wheel has none."""
+    found = [each for each in imports(module) if each.split(".")[0] == "recipes"]
+    assert not found, f"{name(module)} imports {found}, which no wheel has"
 
 
 @for_each([m for m in MODULES if room(m) in MODEL_FREE])

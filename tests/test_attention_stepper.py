@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.support.attention_steps import barred_steps, random_steps
+from tests.support.attention_steps import barred_steps, random_steps, turned_steps
 from tests.support.javascript import answers_in_node
 from tests.support.refusals import assert_refused
 from viz_transformer import attention_steps, thinking_machines
@@ -149,12 +149,14 @@ def run_lines(steps: AttentionSteps, lines: list[dict[str, str]], head: int) -> 
     def run(head: int) -> dict[str, Any]:
         made: dict[str, Any] = {
             "np": np, "x": steps.x, "memory": steps.memory, "mask": steps.mask,
-            "d_k": steps.d_head, "W_O": steps.w_o, "b_O": steps.b_o,
+            "d_k": steps.d_head, "W_O": steps.w_o, "b_O": steps.b_o, "cos": steps.cos, "sin": steps.sin,
+            "partner": list(steps.partner or ()),
         }  # fmt: skip
         for name in "qkv":
-            made[f"W_{name.upper()}"] = getattr(steps, f"w_{name}")[head]
-            bias = getattr(steps, f"b_{name}")
-            made[f"b_{name.upper()}"] = None if bias is None else bias[head]
+            matrices, bias = getattr(steps, f"w_{name}"), getattr(steps, f"b_{name}")
+            at = head * len(matrices) // steps.n_heads
+            made[f"W_{name.upper()}"] = matrices[at]
+            made[f"b_{name.upper()}"] = None if bias is None else bias[at]
         for name in in_a_head:
             exec(lines[head][name], made)  # as a reader would run it
         return made
@@ -170,7 +172,7 @@ def run_lines(steps: AttentionSteps, lines: list[dict[str, str]], head: int) -> 
 def test_the_page_computes_what_numpy_does_and_shows_lines_that_do_so(layers) -> None:
     cases = [
         *(barred_steps(), random_steps(4, 4, kind="encoder", bias=False), thinking_machines().steps),
-        *(layers[kind, 1] for kind in KINDS),
+        *(turned_steps(), *(layers[kind, 1] for kind in KINDS)),
     ]
     switches = [
         {"mask": True, "temperature": 1},

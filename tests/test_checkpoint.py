@@ -21,8 +21,8 @@ from viz_transformer.errors import FileError, UserError
 from viz_transformer.language_model import load_language_model
 from viz_transformer.masked_model import load_masked_model
 from viz_transformer.model import DecoderOnly, EncoderOnly, TracedTransformer, Transformer
-from viz_transformer.recipes import files, metrics_log
-from viz_transformer.recipes.provenance import MADE_BY, sha256
+from viz_transformer.recipes import files, notes
+from viz_transformer.recipes.notes import MADE_BY, sha256
 from viz_transformer.training import make_model
 from viz_transformer.translator import load_translator
 from viz_transformer.vocabulary import Vocabulary
@@ -176,7 +176,7 @@ WRITTEN_BY_A_TRAINING = {
 
 
 def test_a_save_forgets_the_training_of_the_model_that_it_replaces(folder: Path) -> None:
-    names = {MADE_BY, recipes.TRAINING_TRACE, metrics_log.METRICS_LOG, files.STATE, files.TEST}
+    names = {MADE_BY, recipes.TRAINING_TRACE, notes.METRICS_LOG, files.STATE, files.TEST}
     assert set(TRAINING_FILES) == names
     table = "one\tuno\n"
     made_by = {"training": {}, "torch": "2", "pairs": {"test": {"n": 1, "sha256": sha256(table.encode())}}}

@@ -18,8 +18,14 @@ from viz_transformer.corpus.coreference import PronounSentence, pronoun_sentence
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.plots import plot_study
 from viz_transformer.recipes import coreference
-from viz_transformer.recipes.coreference import CoreferenceModel, StudyRow, coreference_model, study_row
-from viz_transformer.recipes.coreference.model import IT, PLACE
+from viz_transformer.recipes.coreference import (
+    IT,
+    PLACE,
+    CoreferenceModel,
+    StudyRow,
+    coreference_model,
+    study_row,
+)
 
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = "the animal did not cross the street because it was too wide"

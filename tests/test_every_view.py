@@ -217,6 +217,11 @@ WRONG_VALUES: dict[str, list[tuple[str, list[Any], str]]] = {
         ("part", [13], "part=13, but the model has 13"),
     ],
     "figure lab": [("places", [[], [3]], "give a place from 0 for each")],
+    "head card": [
+        ("layer", [2], r"layer=2; choose one of \[0, 1\]"),
+        ("head", [2, -1], "but a layer has 2"),
+        ("example", [10], "example=10"),
+    ],
     "softmax lab": [
         ("scores", [[0, 1]], "give 4 numbers"),
         ("scores", [[0, 1, 2, 5.5], [0, 1, 2, math.nan]], "from -5 to 5"),

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import traitlets
 
-from tests.support.exported_pages import page_data, policy_of
+from tests.support.exported_pages import bytes_of, page_data, page_scripts, policy_of
 from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
 from viz_transformer import plots
 from viz_transformer.errors import FileError, UserError
@@ -45,7 +45,7 @@ def test_a_page_holds_state_bytes_and_module(tmp_path: Path) -> None:
     assert not {name for name in state if name[0] == "_"} | {"layout", "tooltip"} & set(state)
     assert (state["kind"], state["layer"], state["head"]) == ("decoder", 1, 3)
     assert (state["query"], state["key"]) == (2, None)
-    weights = base64.b64decode(state["data"]["traces"][0]["attention"]["decoder"]["weights"]["base64"])
+    weights = bytes_of(state["data"]["traces"][0]["attention"]["decoder"]["weights"])
     shown = np.frombuffer(weights, "<f4").reshape(2, 4, 5, 5)
     np.testing.assert_array_equal(shown, trace.decoder_attention)
 
@@ -83,7 +83,8 @@ def test_views_of_one_class_share_their_script_and_a_view_its_state(tmp_path: Pa
     assert [view["script"] == shown[0]["script"] for view in shown] == [True, False, True]
     assert [view["state"].get("head") for view in shown] == [0, None, 2]
     assert re.findall(r'data-view="(\d)"', path.read_text(encoding="utf-8")) == list("0120")
-    assert len(elements(path, "script")) == 1 + 2 + 1  # the data, two classes, the page's own
+    assert len(elements(path, "script")) == 3  # the data, the views' scripts, the page's own
+    assert len(page_scripts(path)) == 2 + 1  # two classes, and what says that they have run
     ((_, style),) = elements(path, "style")
     sheets = (
         "color-scheme:light dark",
@@ -101,9 +102,8 @@ def test_views_of_one_class_share_their_script_and_a_view_its_state(tmp_path: Pa
 def test_the_policy_names_each_script_and_style_by_its_hash(tmp_path: Path) -> None:
     path = export_html([explore(make_trace()), Word()], tmp_path / "page.html")
     policy = policy_of(path)
-    assert set(policy["script-src"]) == {
-        hash_of(text) for kind, text in elements(path, "script") if "json" not in kind
-    }
+    own = [text for kind, text in elements(path, "script") if "module" in kind]
+    assert set(policy["script-src"]) == {hash_of(text) for text in [*page_scripts(path), *own]}
     assert set(policy["style-src"]) == {hash_of(text) for _, text in elements(path, "style")}
     assert policy["default-src"] == ["'none'"]
     assert policy["img-src"] == ["data:"]

@@ -9,19 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recipes import report
+from recipes.judging import SampleCheck, check_samples, check_vocabulary, open_sentences
 from tests.support.tiny_decoder import VOCABULARY, log_prob, tiny_model
 from viz_transformer.analysis import entropy_nats, lowest_loss, next_words
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.cli import grammar_report, main
+from viz_transformer.cli import main
 from viz_transformer.corpus import SentencePair
 from viz_transformer.errors import UserError
 from viz_transformer.recipes import grammar_eval
-from viz_transformer.recipes.grammar_eval import (
-    check_samples,
-    check_vocabulary,
-    evaluate_against_grammar,
-    open_sentences,
-)
+from viz_transformer.recipes.grammar_eval import evaluate_against_grammar
 from viz_transformer.recipes.head_eval import head_losses
 from viz_transformer.translator import Translator
 
@@ -113,7 +110,7 @@ def test_texts_that_cannot_be_judged_are_refused(translator: Translator) -> None
 def test_shares_are_compared_in_standard_errors(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def check(language: dict, **counts: int) -> grammar_eval.SampleCheck:
+    def check(language: dict, **counts: int) -> SampleCheck:
         """Let the model write these words so often."""
         texts = [word for word, count in counts.items() for _ in range(count)]
         monkeypatch.setattr(Translator, "sample_texts", lambda *_, **__: texts)
@@ -158,7 +155,7 @@ def test_a_checkpoint_of_another_vocabulary_is_refused_in_one_line(
     assert main(["evaluate", str(folder)]) == 2
     out, error = capsys.readouterr()
     assert out == ""
-    assert "made with another vocabulary; train one with `viz-transformer train en-es" in error
+    assert "made with another vocabulary; train one with `python -m recipes en-es" in error
     assert error.count("\n") == 1
 
 
@@ -168,10 +165,10 @@ def test_the_report_holds_every_figure(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(grammar_report, "_N_DRAWS", 50)
+    monkeypatch.setattr(report, "_N_DRAWS", 50)
     certain, likeliest, other = "a", "a b", "b b a"
     targets = {text: translator.translate(text).tokens for text in (certain, likeliest, other)}
-    pairs = [SentencePair(tuple(text.split()), target, ()) for text, target in targets.items()]
+    pairs = [SentencePair(tuple(text.split()), ("b", "a"), ()) for text in targets]
     longer = {text: (*target, "b", "b") for text, target in targets.items()}
     language = {
         certain: {targets[certain]: 1.0},
@@ -180,7 +177,7 @@ def test_the_report_holds_every_figure(
     }
     sets = {"first set": pairs, "second set": pairs[:1]}
     picture = tmp_path / "reliability.png"
-    grammar_report.print_grammar_report(translator, sets, language.__getitem__, reliability=str(picture))
+    report.print_grammar_report(translator, sets, language.__getitem__, picture=str(picture))
     out = capsys.readouterr().out
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert f"wrote {picture}" in out

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,15 +14,12 @@ from torch import Tensor, nn
 import viz_transformer as vt
 from tests.support.huggingface_models import LLAMA_SIZES, eager, hf, stacked
 from tests.support.small_models import family_config, small_model
-from viz_transformer._files import bundled
 from viz_transformer.analysis import label_heads
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import DecoderOnly, EncoderOnly
 from viz_transformer.recipes import (
-    INDUCTION_TRAINING,
     AttentionOnly,
     load_induction_model,
-    train_induction_model,
 )
 from viz_transformer.recipes.induction import SYLLABLES
 
@@ -134,25 +128,6 @@ def test_its_trace_equals_capture(bundled_model: AttentionOnly) -> None:
     ids = [[0, *(SYLLABLES.index(each) + 1 for each in text.split())]]
     captured = vt.capture(bundled_model, input_ids=ids, tokens=trace.target_tokens)
     np.testing.assert_allclose(captured.decoder_attention, trace.decoder_attention, atol=1e-6)
-
-
-def test_the_recipe_gives_the_same_file_twice(tmp_path) -> None:
-    training = replace(INDUCTION_TRAINING, n_steps=2)
-    one, two = (train_induction_model(tmp_path / name, training) for name in ("one", "two"))
-    assert (one / "model.safetensors").read_bytes() == (two / "model.safetensors").read_bytes()
-    made_by = json.loads((one / "made_by.json").read_text())
-    assert made_by["training"]["n_steps"] == 2
-    assert isinstance(load_induction_model(one), AttentionOnly)
-
-
-def test_the_bundled_file_is_the_one_that_its_record_and_the_readme_tell_of() -> None:
-    folder = bundled("data/induction")
-    data = (folder / "model.safetensors").read_bytes()
-    made_by = json.loads((folder / "made_by.json").read_text())
-    assert made_by["training"]["n_steps"] == INDUCTION_TRAINING.n_steps
-    assert made_by["sha256"]["model.safetensors"] == hashlib.sha256(data).hexdigest()
-    assert made_by["sha256"]["model.safetensors"] in (folder.parent / "README.md").read_text()
-    assert len(data) < 200_000
 
 
 def test_unreadable_texts_and_files_get_one_line(bundled_model: AttentionOnly, tmp_path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recipes.judging import label_translator_heads
 from tests.support.tiny_decoder import VOCABULARY
 from tests.support.training_runs import MODEL
 from viz_transformer.analysis import alignment_error_rate, label_heads_together, weights_between
@@ -17,9 +18,9 @@ from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.links import GoldLinks, read_links
 from viz_transformer.errors import UserError
 from viz_transformer.model import HeadChange, Interventions
-from viz_transformer.recipes import align_english_spanish, head_eval
+from viz_transformer.recipes import align_english_spanish, evaluation
 from viz_transformer.recipes.alignment_eval import evaluate_alignment, word_level
-from viz_transformer.recipes.head_eval import NEEDED, HeadLosses, head_losses, label_translator_heads
+from viz_transformer.recipes.head_eval import NEEDED, HeadLosses, head_losses
 from viz_transformer.training import make_model
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Subwords
@@ -37,7 +38,7 @@ def small() -> Translator:
 
 
 def test_the_losses_are_those_of_single_sentences(small: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(head_eval, "_BATCH_TOKENS", 15)  # several batches
+    monkeypatch.setattr(evaluation, "_BATCH_TOKENS", 15)  # several batches
     found = head_losses(small, PAIRS)
 
     def loss(interventions: Interventions | None = None) -> float:

@@ -23,7 +23,7 @@ from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.recipes import files
 from viz_transformer.recipes.evaluation import evaluate, validation_loss
-from viz_transformer.recipes.metrics_log import read_metrics
+from viz_transformer.recipes.notes import read_metrics
 from viz_transformer.recipes.saved_trainings import load_training
 from viz_transformer.training import Run
 

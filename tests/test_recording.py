@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -243,36 +242,3 @@ def test_the_large_model_learns_all_six_and_its_cross_heads_stay_blank() -> None
     assert seen.moments[-1].traces[0].cross_attention.shape[:2] == (6, 8)
     assert entropy_shares(seen, -1, "cross").min() >= 0.99
     assert seen.sources == recipes.load_training("six-pairs-0").sources
-
-
-def test_bundled_trainings_are_small_and_say_how_they_were_made() -> None:
-    for path in recipes.BUNDLED_TRAININGS.values():
-        assert bundled(path).stat().st_size < 320_000
-    made_by = json.loads(bundled("data/six-pairs/made_by.json").read_text())
-    readme = bundled("data/README.md").read_text(encoding="utf-8")
-    for name, digest in made_by["sha256"].items():
-        assert hashlib.sha256(bundled(f"data/six-pairs/{name}").read_bytes()).hexdigest() == digest
-        assert digest in readme
-    for model in ("en-es", "language-model", "masked-model"):
-        trace = bundled(f"data/{model}/training.npz").read_bytes()
-        assert hashlib.sha256(trace).hexdigest() in readme
-
-
-def test_the_six_pairs_trainings_are_written_alike_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = replace(recipes.SMALL_TRAINING, n_steps=3)
-    monkeypatch.setattr(recipes.six_pairs, "SMALL_TRAINING", few)
-    monkeypatch.setattr(recipes.six_pairs, "LARGE_TRAINING", few)
-    monkeypatch.setattr(recipes.six_pairs, "LARGE_MODEL", recipes.SMALL_MODEL)
-    usual = recipes.six_pairs_training
-    monkeypatch.setattr(recipes.six_pairs, "six_pairs_training", lambda seed: usual(seed, 3))
-    one, other = (recipes.write_six_pairs_trainings(tmp_path / name) for name in ("a", "b"))
-    names = {"seed-0.npz", "seed-1.npz", "large.npz", "made_by.json"}
-    assert {path.name for path in one.iterdir()} == names
-    for name in names - {"made_by.json"}:
-        assert (one / name).read_bytes() == (other / name).read_bytes()
-    assert recipes.load_training(one / "large.npz").name == "large, seed 0"
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(FileError, match="cannot make the folder"):
-        recipes.write_six_pairs_trainings(tmp_path / "file" / "folder")

@@ -12,6 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viz_transformer as vt
+from recipes import judging
+from recipes.judging import (
+    label_spanish_heads,
+    sample_language_model,
+    spanish_head_losses,
+)
 from tests.support.spanish_models import TEXTS, small_language_model, small_masked_model
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.cli import main
@@ -20,12 +26,6 @@ from viz_transformer.corpus.said_twice import QUESTION, said_once, say_some_twic
 from viz_transformer.corpus.translations import GAP
 from viz_transformer.errors import UserError
 from viz_transformer.language_model import LanguageModel, load_language_model
-from viz_transformer.recipes import spanish_eval
-from viz_transformer.recipes.spanish_eval import (
-    label_spanish_heads,
-    sample_language_model,
-    spanish_head_losses,
-)
 
 SENTENCES = [tuple(text) for text in TEXTS]
 PAIRS = tuple(SentencePair((), text, ()) for text in SENTENCES)
@@ -42,24 +42,24 @@ def gap_words(tokens: list[str]) -> dict[str, float]:
 @pytest.fixture
 def small_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
     """A grammar that writes the training sentences, in their shares."""
-    monkeypatch.setattr(spanish_eval, "is_spanish", lambda tokens: tuple(tokens) in SENTENCES)
-    monkeypatch.setattr(spanish_eval, "gap_words", gap_words)
+    monkeypatch.setattr(judging, "is_spanish", lambda tokens: tuple(tokens) in SENTENCES)
+    monkeypatch.setattr(judging, "gap_words", gap_words)
 
 
 @pytest.mark.usefixtures("small_grammar")
 def test_samples_are_counted_that_the_grammar_writes_and_gaps_compared_with_its_words() -> None:
     writer, model = small_language_model(), small_masked_model()
-    found, drawn = spanish_eval.sample_language_model(writer, 200), writer.sample_texts(n=200, seed=0)
+    found, drawn = judging.sample_language_model(writer, 200), writer.sample_texts(n=200, seed=0)
     assert found.refused == tuple(text for text in drawn if tuple(text.split()) not in SENTENCES)
     assert (found.n, found.n_accepted) == (200, 200 - len(found.refused))
     assert found.n_accepted > 180
 
-    score = spanish_eval.fill_gaps(model, PAIRS)
+    score = judging.fill_gaps(model, PAIRS)
     assert (score.n, score.n_mode) == (len(PAIRS), len(PAIRS) - len(score.wrong))
     assert 0 < score.kl < 0.05 < score.entropy
     tokens = list(SENTENCES[0])
     tokens[Random(3).randrange(len(tokens))] = GAP
-    one = spanish_eval.fill_gaps(model, PAIRS[:1], seed=3)
+    one = judging.fill_gaps(model, PAIRS[:1], seed=3)
     exact, filled = gap_words(tokens), model.fill(" ".join(tokens))
     assert one.kl == pytest.approx(sum(p * np.log(p / filled[word]) for word, p in exact.items()))
     assert one.entropy == pytest.approx(-sum(p * np.log(p) for p in exact.values()))
@@ -77,7 +77,7 @@ def test_heads_are_measured_on_the_model_s_own_loss_and_evaluate_reports_them(
     make, first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = make()
-    losses = spanish_eval.spanish_head_losses(model, PAIRS)
+    losses = judging.spanish_head_losses(model, PAIRS)
     (kind,) = losses.rises
     assert losses.rises[kind].shape == (2, 2)
     assert losses.n == len(PAIRS)
@@ -85,10 +85,10 @@ def test_heads_are_measured_on_the_model_s_own_loss_and_evaluate_reports_them(
         every = np.concatenate([model.log_probs(" ".join(text)) for text in SENTENCES])
         assert losses.loss == pytest.approx(-every.mean(), abs=1e-5)
     with pytest.raises(UserError, match="at least one pair"):
-        spanish_eval.spanish_head_losses(model, [])
+        judging.spanish_head_losses(model, [])
 
     corpus = Corpus((), PAIRS, n_of_a_kind=0, seed=0)
-    monkeypatch.setattr("viz_transformer.corpus.english_spanish", lambda n_train: corpus)
+    monkeypatch.setattr("recipes.report.english_spanish", lambda n_train: corpus)
     folder = Checkpoint(model.model, model.vocabulary).save(tmp_path / "model")
     assert main(["evaluate", str(folder)]) == 0
     out = capsys.readouterr().out

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import copy
-import ctypes
-import errno
 import itertools
 import json
-import math
-import platform
-import subprocess
-import sys
 from dataclasses import replace
-from itertools import islice, repeat
+from itertools import islice
 from pathlib import Path
 from random import Random
-from unittest import mock
 
 import pytest
 import torch
@@ -39,7 +32,6 @@ from viz_transformer.training import (
     save_state,
     token_loss,
 )
-from viz_transformer.training.allocator import keep_freed_memory
 from viz_transformer.training.distributed import shard
 
 # Checking every shape makes a step several times slower; the model's own tests do that.
@@ -76,19 +68,6 @@ def test_the_training_so_far_is_kept_when_the_caller_stops() -> None:
     assert not torch.equal(model.source_embedding.weight, before)
 
 
-def test_the_loss_counts_real_tokens_only() -> None:
-    logits = torch.zeros(1, 3, 4)
-    logits[0, 0, 1] = 9.0  # right
-    logits[0, 1, 2] = 9.0  # wrong: 3 is wanted
-    logits[0, 2, 1] = 9.0  # padding: does not count
-    wanted = torch.tensor([[1, 3, 0]])
-    loss, accuracy = token_loss(logits, wanted, pad_id=0)
-    total = math.exp(9) + 3
-    by_hand = (-math.log(math.exp(9) / total) - math.log(1 / total)) / 2
-    assert loss.item() == pytest.approx(by_hand, abs=1e-5)
-    assert accuracy.item() == 0.5
-
-
 def test_weights_and_label_smoothing_are_those_of_the_formula() -> None:
     logits = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(0))
     wanted = torch.tensor([[1, 2, 3], [4, 1, 0]])
@@ -113,41 +92,6 @@ def test_the_rate_rises_to_its_peak_and_falls_to_zero() -> None:
     assert rates == pytest.approx([0.2, 2.0, 1.0, 0.0], abs=1e-12)
     without = TrainConfig(n_steps=100, warmup_steps=0, learning_rate=2.0)
     assert learning_rate(1, without) == pytest.approx(2.0, rel=1e-3)
-
-
-def test_a_loss_that_is_no_number_stops_training() -> None:
-    model = make_model(MODEL, 0)
-    with torch.no_grad():
-        model.source_embedding.weight[5] = torch.nan
-    batch = next(batches(SIX_PAIRS, VOCABULARY, 6, 0))
-    with pytest.raises(UserError, match="step 1; lower learning_rate"):
-        list(fit(model, repeat(batch), TrainConfig(n_steps=2)))
-
-
-#: Takes and frees 64 MB ten times; prints the pages that the system had to bring, before and after.
-TAKE_AND_FREE = """
-import resource
-from viz_transformer.training.allocator import keep_freed_memory
-import torch
-def take():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(10):
-        torch.ones(16_000_000)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-take()
-print(take(), int(keep_freed_memory()), take() and take())
-"""
-
-
-def test_memory_that_glibc_keeps_need_not_be_fetched_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = subprocess.run([sys.executable, "-c", TAKE_AND_FREE], capture_output=True, text=True, check=True)
-    usual, kept, n_pages = map(int, done.stdout.split())
-    assert kept == (platform.libc_ver()[0] == "glibc")
-    if kept:  # another C library is not asked, and does as it likes
-        assert n_pages < usual / 20
-    for error in (AttributeError, OSError, TypeError):
-        monkeypatch.setattr(ctypes, "CDLL", mock.Mock(side_effect=error))
-        assert not keep_freed_memory()
 
 
 # Stopped and gone on with
@@ -219,26 +163,6 @@ def test_a_training_begun_before_there_was_a_setting_goes_on(tmp_path: Path) -> 
     load_state(begun(), path)
     with pytest.raises(UserError, match="begun with optimiser='adam', not 'muon'"):
         load_state(begun(replace(CONFIG, optimiser="muon")), path)
-
-
-def test_on_a_full_disk_the_file_that_was_there_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = begun()
-    path = save_state(run, tmp_path / "state")
-    before = path.read_bytes()
-    list(islice(run.fit(stream()), 1))
-
-    def full(self: Path, data: bytes) -> None:
-        with self.open("wb") as file:
-            file.write(data[: len(data) // 2])
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(FileError, match="No space left on device"):
-        save_state(run, path)
-    assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["state"]
 
 
 def test_accumulated_batches_give_the_step_of_one_large_batch() -> None:

@@ -33,6 +33,7 @@ _PUBLIC = {
     "EmbeddingMap": "widgets.embedding_map",
     "FigureLab": "widgets.figure_lab",
     "ForwardTrace": "trace",
+    "HeadCardView": "widgets.head_card",
     "HeadChange": "model",
     "HeadLab": "widgets.head_lab",
     "InitialLossLab": "widgets.initial_loss_lab",
@@ -73,6 +74,7 @@ _PUBLIC = {
     "export_html": "export",
     "figure_lab": "widgets.figure_lab",
     "from_huggingface": "model",
+    "head_card": "widgets.head_card.live",
     "head_lab": "widgets.head_lab.live",
     "head_outputs": "intervening",
     "head_scores": "experiments",
@@ -162,6 +164,8 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.explorer import trace_switch as trace_switch
     from viz_transformer.widgets.figure_lab import FigureLab as FigureLab
     from viz_transformer.widgets.figure_lab import figure_lab as figure_lab
+    from viz_transformer.widgets.head_card import HeadCardView as HeadCardView
+    from viz_transformer.widgets.head_card.live import head_card as head_card
     from viz_transformer.widgets.head_lab import HeadLab as HeadLab
     from viz_transformer.widgets.head_lab.live import head_lab as head_lab
     from viz_transformer.widgets.head_lab.live import interventions_of as interventions_of

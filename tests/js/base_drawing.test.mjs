@@ -123,7 +123,7 @@ test("long text is elided to its room, and markup in a token is only text", () =
   assert.equal(visible("</script><b>"), "</script><b>");
 });
 
-test("a page's model tells of changes as Jupyter's does, and its bytes are bytes", () => {
+test("a page's model tells of changes as Jupyter's does, and its bytes are bytes", async () => {
   const model = pageModel({ layer: 0 });
   let heard = 0;
   const listener = () => heard++;
@@ -133,7 +133,9 @@ test("a page's model tells of changes as Jupyter's does, and its bytes are bytes
   model.off("change:layer", listener);
   model.set("layer", 2);
   assert.equal(heard, 1);
-  const state = /** @type {any} */ (revive({ a: [1, null, "x"], b: { weights: { base64: "AAEC/w==" } } }));
+  const state = /** @type {any} */ (
+    await revive({ a: [1, null, "x"], b: { weights: { base64: "AAEC/w==" } } })
+  );
   assert.deepEqual(state.a, [1, null, "x"]);
   assert.ok(state.b.weights instanceof DataView);
   assert.deepEqual([...new Uint8Array(state.b.weights.buffer)], [0, 1, 2, 255]);

@@ -81,6 +81,9 @@ test("the whole plane fills a room both ways, and zoomed in the chosen token is 
   const close = places.pixelsOf(points, places.cameraOf(points, 2, 4), room);
   assert.deepEqual(close[2], [300, 150]);
   assertNear(close[1][0] - close[0][0], 4 * (576 - 24), 1e-6);
+  assert.deepEqual(places.endOfLine([300, 150], [300, 100], room), [300, 100]);
+  assert.deepEqual(places.endOfLine([300, 150], [1300, 150], room), [588, 150]); // it ends in sight
+  assert.deepEqual(places.endOfLine([300, 150], [300, -900], room), [300, 12]);
 });
 
 test("no name stands on another; those that are needed stand further away, others are left out", () => {

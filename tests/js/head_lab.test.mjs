@@ -133,6 +133,8 @@ test("a head is told by its strongest look from word to another word, or by the 
   assert.equal(look(LOOKS, null), "Reading b, encoder head 1·3 looks at a: 70%");
   assert.equal(look(LOOKS, 2), "Reading <eos>, encoder head 1·3 looks at <eos>: 100%");
   assert.equal(look({ ...LOOKS, kind: "cross" }, null), "Writing a, cross head 1·3 looks at a: 90%");
+  const sink = Float32Array.from([0.9, 0, 0.1, 0.2, 0, 0.8, 0.1, 0, 0.9]); // what looks less at a word, looks most at <eos>
+  assert.equal(sentences.lookOf(sink, LOOKS, null).weight, sink[0]);
   const marks = { ...LOOKS, queries: ["<sos>"], keys: ["<sos>"] };
   assert.equal(sentences.lookOf(Float32Array.of(1), marks, null).weight, 1); // no word at all
   const moved = Float32Array.from(weights, (weight, i) => (i === 3 ? 0.25 : weight));

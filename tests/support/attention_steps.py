@@ -33,6 +33,16 @@ def random_steps(
     return AttentionSteps(**(given | changes))
 
 
+def turned_steps() -> AttentionSteps:
+    """A layer whose two heads share their keys and values, with rotary positions and a divisor of its own."""
+    rng = np.random.default_rng(4)
+    angles = rng.normal(size=(4, 1)) * [1, 1, 0]
+    shared = {f"w_{name}": rng.normal(size=(1, 6, 3)) for name in "kv"}
+    shared |= {f"b_{name}": rng.normal(size=(1, 3)) for name in "kv"}
+    turn = {"cos": np.cos(angles), "sin": np.sin(angles) * [-1, 1, 0], "partner": (1, 0, 2)}
+    return random_steps(4, 4, kind="decoder", mask=np.tri(4, dtype=bool), divisor=2.5, **shared, **turn)
+
+
 def barred_steps() -> AttentionSteps:
     """A layer whose query 1 may look at nothing, and query 0 at all but the last key."""
     mask = np.ones((3, 4), dtype=bool)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,7 +17,23 @@ from pathlib import Path
 def page_data(path: Path) -> dict:
     text = path.read_text(encoding="utf-8")
     (data,) = re.findall(r'<script [^>]*id="vt-page"[^>]*>(.*?)</script>', text, re.S)
-    return json.loads(data)
+    read = json.loads(data)
+    for view in read["views"]:
+        if isinstance(answers := view["state"].get("answers"), str):
+            view["state"]["answers"] = json.loads(zlib.decompress(base64.b64decode(answers)))
+    return read
+
+
+def bytes_of(encoded: dict[str, str]) -> bytes:
+    """Bytes as a page's data hold them, compressed or not."""
+    name, letters = *encoded.keys(), *encoded.values()
+    return zlib.decompress(base64.b64decode(letters)) if name == "deflated" else base64.b64decode(letters)
+
+
+def page_scripts(path: Path) -> list[str]:
+    """The views' scripts, which a page holds compressed."""
+    (held,) = re.findall(r'<script [^>]*id="vt-scripts">(.*?)</script>', path.read_text(encoding="utf-8"))
+    return json.loads(zlib.decompress(base64.b64decode(held)))
 
 
 def policy_of(path: Path) -> dict[str, list[str]]:

@@ -71,6 +71,8 @@ STAGED: dict[str, Callable[[], View]] = {
     "stepper": lambda: vt.attention_stepper(load_translator(), SENTENCE),
     "beam stepper": lambda: vt.beam_stepper(load_translator()),
     "head lab": _head_off,
+    "head card": partial(vt.head_card, n_texts=30),
+    "head card of cross-attention": lambda: vt.head_card(load_translator(), n_texts=30),
     "mask lab": lambda: vt.mask_lab(load_translator()),
     **{
         f"position lab, {name or 'all'}": partial(_position_lab, name)

@@ -111,6 +111,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     ),
     "direct shares": direct_shares,
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
+    "head card": lambda: vt.head_card(small_language_model(), ["el gato duerme", "el gato negro duerme"]),
     "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
     "scaling lab": lambda: scaling_lab({d_k: drawn_scores(d_k, n_queries=100) for d_k in (1, 8, 64)}),
     "position clock": lambda: position_clock(sinusoidal_encoding(24, 16).numpy(), 2, position=7),

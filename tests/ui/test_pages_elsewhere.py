@@ -14,6 +14,7 @@ from playwright.sync_api import FrameLocator, Page, expect
 import viz_transformer as vt
 from tests.support.exported_pages import served_folder
 from tests.support.hand_made_traces import hostile_trace, make_trace
+from tests.support.on_screen import type_text
 from tests.support.ui_jupyterlab import errors_of
 from tests.support.ui_staged import STAGED
 from tests.support.ui_windows import PHONE, kernels_find_this_clone
@@ -139,6 +140,60 @@ def test_back_and_forward_return_to_what_was_shown(page: Page, tmp_path: Path) -
     heads.are_at(0)
     page.go_back()
     expect(page).to_have_url("about:blank")
+    assert errors == []
+
+
+def test_a_page_that_is_loaded_again_answers_its_sentence_again(
+    page: Page, tmp_path: Path, translator: vt.Translator
+) -> None:
+    """The numbers of another sentence are too large for the history, also those of a view inside a studio."""
+    errors = errors_of(page)
+    page.goto(vt.export_html(vt.studio(translator, "the cat sleeps"), tmp_path / "page.html").as_uri())
+    headline = page.locator(".vt-studio .vt-headline")
+    expect(headline).to_contain_text("gato")
+    type_text(page.locator(".vt-studio"), "the teacher lost her book")
+    expect(headline).to_contain_text("maestra")
+    held = "(text) => JSON.stringify(history.state).includes(text)"
+    page.wait_for_function(held, arg="maestra")  # else what follows is part of the same step
+    page.get_by_role("button", name="libro", exact=True).click()
+    said = "Writing libro, this head looks at book"
+    expect(headline).to_contain_text(said)
+    page.wait_for_function(held, arg='"query":4')
+    page.reload()
+    expect(headline).to_contain_text(said)
+    page.goto("about:blank")
+    page.go_back()
+    expect(headline).to_contain_text(said)
+    page.go_back()
+    expect(headline).to_contain_text("maestra")
+    page.go_back()
+    expect(headline).to_contain_text("gato")
+    assert errors == []
+
+
+def test_the_address_carries_what_is_chosen(page: Page, tmp_path: Path) -> None:
+    errors = errors_of(page)
+    heads = Heads(page, tmp_path)
+    plain = page.url
+    heads.move(1)
+    expect(page).to_have_url(f"{plain}#kind=cross&layer=0&head=1&linked=true")
+    heads.move(2)
+    expect(page).to_have_url(re.compile(r"&head=2&"))
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"&head=1&"))
+    page.evaluate("location.hash = '#kind=decoder&layer=1&head=5&query=2'")  # as if written by hand
+    title = page.locator(".vt-title")
+    expect(title).to_have_text("Decoder self-attention · layer 1 · head 5")
+    page.go_back()
+    heads.are_at(1)
+    page.goto("about:blank")
+    page.goto(f"{plain}#layer=1&head=3&query=1&kind=encoder")
+    expect(title).to_have_text("Encoder self-attention · layer 1 · head 3")
+    expect(page.locator(".vt-headline")).to_contain_text("Reading")
+    page.goto("about:blank")
+    page.goto(f"{plain}#layer=99&head=3&query=<img src=x onerror=alert(1)>")
+    heads.are_at(0)
+    expect(page.locator(".vt-note")).to_contain_text("Its address asks for layer=99, query=<img src=x")
     assert errors == []
 
 

@@ -72,6 +72,8 @@ def test_keys_and_buttons_step_through_a_page_without_python(page: Page, tmp_pat
     for key, step in zip(keys, (1, 2, 2, 0, 0, 2, 1), strict=True):
         page.keyboard.press(key)
         is_at(root, step)
+    for name in ("Play", "What am I looking at?", "Present"):  # those of the tour, not of the view as well
+        expect(page.get_by_role("button", name=name)).to_have_count(1)
     panel.get_by_role("button", name="Forward").click()
     is_at(root, 2)
     page.keyboard.press("ArrowLeft")  # the button is off at the end, and the timeline has its keys

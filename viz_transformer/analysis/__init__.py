@@ -2,7 +2,7 @@
 
 `indexing` finds a word's weights, `measures` puts a number on a head (how broad, how far),
 `head_labels` names a head where the evidence for the name is strong, `head_evidence` has that evidence
-for every head and name, `confidence` says how
+for every head and name, `head_card` sums up what one head does over many texts, `confidence` says how
 confident a head is and `effects` whether the model needs it, `rollout` follows attention through
 the layers, `alignment` compares a head with the gold links between words, and `comparison` compares
 two traces, which `matching` brings to one shape. All read ``[layer, head, query, key]`` and need
@@ -27,6 +27,7 @@ from viz_transformer.analysis.effects import (
     effects_in_words,
     head_effects,
 )
+from viz_transformer.analysis.head_card import HeadCard, HeadExample, head_card
 from viz_transformer.analysis.head_evidence import pattern_scores
 from viz_transformer.analysis.head_labels import HeadLabel, label_heads, label_heads_together
 from viz_transformer.analysis.indexing import weights_between, word_index
@@ -65,7 +66,9 @@ from viz_transformer.analysis.tokens import sentence_segments, special_tokens
 
 __all__ = [
     "Agreement",
+    "HeadCard",
     "HeadEffect",
+    "HeadExample",
     "HeadLabel",
     "NextWords",
     "OutputRollout",
@@ -81,6 +84,7 @@ __all__ = [
     "entropy_nats",
     "entropy_share_over_training",
     "head_alignment_error_rate",
+    "head_card",
     "head_confidence",
     "head_effects",
     "head_entropy_bits",

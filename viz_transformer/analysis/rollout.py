@@ -8,7 +8,7 @@ network are ignored, so it is a rough map of where information can flow, not of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -71,8 +71,19 @@ def rollout(trace: ForwardTrace, kind: str, residual: float = 0.5) -> Float64:
             "cross attention leads from one sentence to another and cannot be multiplied with "
             "itself; choose 'encoder' or 'decoder', or call output_rollout(trace)"
         )
+    return np.stack([*rollout_by_layer(trace, kind, residual)])
+
+
+def rollout_by_layer(trace: ForwardTrace, kind: str, residual: float = 0.5) -> Iterator[Float64]:
+    """Yield what `rollout` returns layer by layer: all of them together may not fit the memory.
+
+    Of ``"cross"``, the source words of `output_rollout`.
+    """
+    if kind == "cross":
+        yield from (source for source, _ in _output_by_layer(trace, residual))
+        return
     _check_whole(trace, [kind])
-    return np.stack(_stack_rollout(_mean_heads(trace, kind), _checked(residual)))
+    yield from _stack_rollout(_mean_heads(trace, kind), _checked(residual))
 
 
 def output_rollout(trace: ForwardTrace, residual: float = 0.5) -> OutputRollout:
@@ -100,29 +111,31 @@ def output_rollout(trace: ForwardTrace, residual: float = 0.5) -> OutputRollout:
     al. 2022 do for their own measure ("Towards Opening the Black Box of Neural Machine
     Translation").
     """
+    sources, targets = zip(*_output_by_layer(trace, residual), strict=True)
+    return OutputRollout(np.stack(sources), np.stack(targets))
+
+
+def _output_by_layer(trace: ForwardTrace, residual: float) -> Iterator[tuple[Float64, Float64]]:
+    """Yield of each layer which source and target words each written word is made of."""
     residual = _checked(residual)
     _check_whole(trace, KINDS)
-    self_attention = _mean_heads(trace, "decoder")  # [layer, target, target]
-    cross_attention = _mean_heads(trace, "cross")  # [layer, target, source]
-    if len(self_attention) != len(cross_attention):
+    n_own, n_cross = (len(shares_of(trace, kind)) for kind in ("decoder", "cross"))
+    if n_own != n_cross:
         raise UserError(
-            f"the trace has {len(self_attention)} layers of decoder attention and "
-            f"{len(cross_attention)} of cross attention; rollout needs both of every layer"
+            f"the trace has {n_own} layers of decoder attention and "
+            f"{n_cross} of cross attention; rollout needs both of every layer"
         )
-    memory = _stack_rollout(_mean_heads(trace, "encoder"), residual)[-1]  # [source, source]
-    target = np.eye(self_attention.shape[-1])  # [target, target]
-    source = np.zeros(cross_attention.shape[1:])  # [target, source]
-    sources, targets = [], []
-    for own, cross in zip(self_attention, cross_attention, strict=True):
+    *_, memory = _stack_rollout(_mean_heads(trace, "encoder"), residual)  # [source, source]
+    target = np.eye(shares_of(trace, "decoder").shape[-1])  # [target, target]
+    source = np.zeros(shares_of(trace, "cross").shape[2:])  # [target, source]
+    for own, cross in zip(_mean_heads(trace, "decoder"), _mean_heads(trace, "cross"), strict=True):
         mixing = _mixing(own, residual)  # [target, target]
         # What cross-attention does not bring in (all of it, for a row of zeros) stays as it was.
         brought = (1 - residual) * cross  # [target, source]
         kept = 1 - brought.sum(axis=-1, keepdims=True)  # [target, 1]
         source = kept * (mixing @ source) + brought @ memory  # [target, source]
         target = kept * (mixing @ target)  # [target, target]
-        sources.append(source)
-        targets.append(target)
-    return OutputRollout(np.stack(sources), np.stack(targets))
+        yield source, target
 
 
 def without_first_token(weights: ArrayLike) -> Float64:
@@ -172,18 +185,17 @@ def _check_whole(trace: ForwardTrace, kinds: Iterable[str]) -> None:
             raise UserError(reason)
 
 
-def _mean_heads(trace: ForwardTrace, kind: str) -> Float64:
+def _mean_heads(trace: ForwardTrace, kind: str) -> Iterator[Float64]:
     # Layer by layer: float64 of all at once could fill the memory.
-    return np.stack([as_weights(layer).mean(axis=0) for layer in shares_of(trace, kind)])
+    return (as_weights(layer).mean(axis=0) for layer in shares_of(trace, kind))
 
 
-def _stack_rollout(layers: Float64, residual: float) -> list[Float64]:
-    rolled = np.eye(layers.shape[-1])  # [position, position]: each is made of itself
-    products = []
+def _stack_rollout(layers: Iterable[Float64], residual: float) -> Iterator[Float64]:
+    rolled: Float64 | None = None  # [position, position]
     for layer in layers:
-        rolled = _mixing(layer, residual) @ rolled  # [position, position]
-        products.append(rolled)
-    return products
+        mixing = _mixing(layer, residual)
+        rolled = mixing if rolled is None else mixing @ rolled  # first each is made of itself
+        yield rolled
 
 
 def _mixing(attention: Float64, residual: float) -> Float64:

@@ -3,6 +3,7 @@
     logit_lens                  what the model would write after each layer
     direct_logit_attribution    what each head adds to a logit
     patching                    what brings a clean run's answer back into a corrupted run
+    score_parts                 what a query and a key were made of, and what each pair adds to their score
     value_weighted              attention, times the size of what it carries
     gradient_weighted           attention, times the slope of a logit
 
@@ -15,17 +16,20 @@ divides a norm's output among the parts of its input. Each result holds numpy ar
 from viz_transformer.attribution.direct import direct_logit_attribution
 from viz_transformer.attribution.logit_lens import logit_lens
 from viz_transformer.attribution.patching import patching
+from viz_transformer.attribution.score_parts import score_parts
 from viz_transformer.attribution.weighted import gradient_weighted, value_weighted
-from viz_transformer.trace import LogitAttribution, LogitLens, PatchingMap
+from viz_transformer.trace import LogitAttribution, LogitLens, PatchingMap, ScoreParts
 
 __all__ = [
     "LogitAttribution",
     "LogitLens",
     "PatchingMap",
+    "ScoreParts",
     "direct_logit_attribution",
     "gradient_weighted",
     "logit_lens",
     "patching",
+    "score_parts",
     "value_weighted",
 ]
 

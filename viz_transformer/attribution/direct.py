@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import partial
-from itertools import product
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from viz_transformer.attribution.classifier import answering_position, class_logits
 from viz_transformer.attribution.frozen_norm import FrozenNorm, exact
-from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, run
+from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt
 from viz_transformer.attribution.residual import (
     Blocks,
     Stream,
-    after,
-    before_any,
     check_same,
     find_blocks,
     first_reader,
     logits_of,
     read_stream,
 )
+from viz_transformer.attribution.written import Written, not_added, written_by
 from viz_transformer.errors import UserError
-from viz_transformer.intervening import AttentionSite
 from viz_transformer.intervening.metric import MetricLike, difference, one_metric, sum_of_logits, token_names
 from viz_transformer.trace import LogitAttribution
 from viz_transformer.tracing.restore import evaluating
@@ -105,12 +98,14 @@ def direct_logit_attribution(
         place = _place_of(blocks, text, stream) if text.is_classified else at_place
         chosen = text.metric(one_metric(metric, token, against), stream.logits, at_place)
         ids = sum_of_logits(chosen, "only a logit is a sum of what heads write")
-        layers = list(_layers(blocks, text, place, stream.states[:, place]))
+        layers = list(written_by(blocks, text, place, stream.states))
+        if layers[-1][-1].norm is not None:
+            raise not_added(blocks.modules[-1])
         shares = _shares(blocks, text, stream.states[:, place], layers, place, logits, [*ids])
     names = [*token_names(text.namer, ids), None]
     n_layers, n_heads = len(layers), blocks.sites[0].n_heads
     embedding, heads, mlps, biases, constant = shares.split(
-        [1, sum(len(each.heads) for each in layers), n_layers, n_layers, 1]
+        [1, sum(len(each.parts) for layer in layers for each in layer[:-1]), n_layers, n_layers, 1]
     )
     by_layer = heads.reshape(n_layers, -1).float().cpu().numpy()  # [layer, head, then cross head]
     return LogitAttribution(
@@ -143,130 +138,11 @@ def _place_of(blocks: Blocks, prompt: Prompt, stream: Stream) -> int:
     return place
 
 
-@dataclass(frozen=True, eq=False)
-class _Layer:
-    """What one block wrote at one position.
-
-    Attributes:
-        heads: [head, d_model], those of the cross-attention behind those of the self-attention.
-        bias: of the output projections, [d_model].
-        mlp: the rest, [d_model].
-    """
-
-    heads: Tensor
-    bias: Tensor
-    mlp: Tensor
-
-
-class _Watched:
-    """What went into and came out of the parts of one block at a position: vectors by module."""
-
-    def __init__(self, n_positions: int, place: int) -> None:
-        self.inputs: dict[nn.Module, Tensor] = {}
-        self.outputs: dict[nn.Module, Tensor] = {}
-        self._n_positions, self._place = n_positions, place
-
-    def watch(self, module: nn.Module, hooks: ExitStack) -> None:
-        """Watch a module as long as the hooks stay."""
-        hooks.enter_context(before_any(module, partial(self._keep, self.inputs, module)))
-        hooks.enter_context(after(module, partial(self._keep, self.outputs, module)))
-
-    def _keep(self, vectors: dict[nn.Module, Tensor], module: nn.Module, tensor: Any) -> None:
-        # Some networks see the positions as rows: [position, width], others [1, position, width].
-        if isinstance(tensor, Tensor) and tensor.numel() % self._n_positions == 0:
-            # A copy: Falcon adds its attention to the output of its network in place.
-            vectors[module] = tensor.reshape(self._n_positions, -1)[self._place].clone()  # [width]
-
-
-def _layers(blocks: Blocks, prompt: Prompt, place: int, states: Tensor) -> Iterator[_Layer]:
-    """Yield what each block wrote at a position, from the states [block + 1, d_model] there."""
-    watched = [_Watched(len(prompt.tokens), place) for _ in blocks.modules]
-    with ExitStack() as hooks:
-        for block, seen in zip(blocks.modules, watched, strict=True):
-            for module in block.modules():
-                seen.watch(module, hooks)
-        run(blocks.model, prompt)
-    sites = zip(*filter(None, (blocks.sites, blocks.cross)), strict=True)
-    for block, of_block, seen, start, end in zip(
-        blocks.modules, sites, watched, states[:-1], states[1:], strict=True
-    ):
-        yield _divide(block, of_block, seen, start, end)
-
-
-def _divide(
-    block: nn.Module, sites: Sequence[AttentionSite], seen: _Watched, start: Tensor, end: Tensor
-) -> _Layer:
-    """Divide what a block added to its input among its heads and the rest.
-
-    Attention is added as it leaves the projection, or behind one more norm (Gemma 2). Which it is
-    shows in the rest: it must be what some other part of the block made.
-
-    Raises:
-        UserError: if the rest is no part's output, so that the block does not add its attention.
-    """
-    for norms in product(*(_norms_behind(site, seen) for site in sites)):
-        added = [
-            seen.outputs[site.projection] if norm is None else seen.outputs.get(norm, start)
-            for site, norm in zip(sites, norms, strict=True)
-        ]
-        if any(_is_sum(end, start, *added, other) for other in seen.outputs.values()):
-            written = [_write_normed(*pair, seen) for pair in zip(sites, norms, strict=True)]
-            heads = torch.cat([each for each, _ in written])  # [head, d_model]
-            bias = torch.stack([each for _, each in written]).sum(0)  # [d_model]
-            return _Layer(heads, bias, exact(end) - exact(start) - heads.sum(0) - bias)
-    raise UserError(
-        f"a {type(block).__name__} does not simply add its attention and its network to the residual stream "
-        "(post-norm models norm the sum, others scale it), so a logit has no share of each head; give a "
-        "pre-norm model, or patch: vt.attribution.patching(…)"
-    )
-
-
-def _norms_behind(site: AttentionSite, seen: _Watched) -> list[nn.Module | None]:
-    """Return the modules that read what a projection wrote, behind None: that it is added as it is.
-
-    Raises:
-        UserError: if the model never calls the projection.
-    """
-    if site.projection not in seen.outputs:
-        raise UserError(
-            f"a {type(site.attention).__name__} does not call its output projection, so what its heads "
-            "write is not seen; give a model of Hugging Face's or ours, or patch: vt.attribution.patching(…)"
-        )
-    written = seen.outputs[site.projection]
-    return [None, *(each for each, x in seen.inputs.items() if torch.equal(x, written))]
-
-
-def _write_normed(site: AttentionSite, norm: nn.Module | None, seen: _Watched) -> tuple[Tensor, Tensor]:
-    """Return what each head adds behind a norm, [head, d_model], and what the biases add, [d_model]."""
-    heads, bias = _write_heads(site, seen.inputs[site.projection])
-    if norm is None:
-        return heads, bias
-    frozen = FrozenNorm(norm, seen.outputs[site.projection])
-    return frozen(heads), frozen(bias) + frozen.bias
-
-
-def _is_sum(end: Tensor, *parts: Tensor) -> bool:
-    """Return whether a vector is the sum of others, up to rounding."""
-    if any(part.shape != end.shape for part in parts):
-        return False
-    stacked = torch.stack([part.to(end.dtype) for part in parts])  # [part, d_model]
-    room = 32 * torch.finfo(end.dtype).eps * stacked.abs().sum(0)  # [d_model]
-    return bool(((end - stacked.sum(0)).abs() <= room).all())
-
-
-def _write_heads(site: AttentionSite, heads: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what each head [head · d_head] alone writes, [head, d_model], and the projection's bias."""
-    matrices = site.weight.unflatten(0, (site.n_heads, site.d_head))  # [head, d_head, d_model]
-    outputs = heads.reshape(site.n_heads, 1, site.d_head)  # [head, 1, d_head]
-    bias = site.projection(torch.zeros_like(heads)[None, None])[0, 0]  # [d_model]
-    return (exact(outputs) @ exact(matrices))[:, 0], exact(bias)
-
-
 def _shares(
     blocks: Blocks,
     prompt: Prompt,
     states: Tensor,
-    layers: list[_Layer],
+    layers: list[tuple[Written, ...]],
     place: int,
     logits: Tensor,
     targets: list[int],
@@ -281,8 +157,9 @@ def _shares(
     parts = torch.cat(
         [
             exact(states[:1]),
-            *(each.heads for each in layers),
-            torch.stack([each.mlp for each in layers] + [each.bias for each in layers]),
+            *(each.parts for layer in layers for each in layer[:-1]),
+            *(layer[-1].parts for layer in layers),
+            torch.stack([torch.stack([each.bias for each in layer]).sum(0) for layer in layers]),
         ]
     )  # [part, d_model]
     constants = torch.stack([frozen.bias, torch.zeros_like(frozen.bias)])

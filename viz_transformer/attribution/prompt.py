@@ -202,7 +202,8 @@ def _read(model: nn.Module, prompt: Any, tokenizer: Any, side: str) -> Prompt:
             "least one token"
         )
     found: list[int] = ids[0].tolist()
-    gaps = [i for i, each in enumerate(found) if each == getattr(tokenizer, "mask_token_id", None)]
+    mask = getattr(tokenizer, "mask_token_id", getattr(tokenizer, "mask_id", None))
+    gaps = [i for i, each in enumerate(found) if each == mask]
     gap = gaps[0] if len(gaps) == 1 else None
     return Prompt(ids, _labels(tokenizer, found, encoding), gap=gap)
 

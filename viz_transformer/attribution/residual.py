@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from viz_transformer.attribution.prompt import Prompt, run
+from viz_transformer.attribution.prompt import Prompt, logits_in, run, run_whole
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
 
@@ -104,7 +104,13 @@ def _stack_of(model: nn.Module, site: AttentionSite) -> nn.ModuleList | None:
 
 
 def read_stream(blocks: Blocks, prompt: Prompt) -> Stream:
-    """Run a model on a prompt, and keep the residual stream of a stack."""
+    """Run a model that writes logits on a prompt, and keep the residual stream of a stack."""
+    states, output = read_states(blocks, prompt)
+    return Stream(states, logits_in(blocks.model, output)[0])  # [position, vocab]
+
+
+def read_states(blocks: Blocks, prompt: Prompt) -> tuple[Tensor, Any]:
+    """Return the residual stream [block + 1, position, d_model] of a stack, and what the model returns."""
     states: list[Tensor] = []
     first, *_ = blocks.modules
     with ExitStack() as hooks:
@@ -112,13 +118,13 @@ def read_stream(blocks: Blocks, prompt: Prompt) -> Stream:
         hooks.enter_context(before(first, lambda stream: None if states else states.append(stream)))
         for block in blocks.modules:
             hooks.enter_context(after(block, lambda stream: states.append(stream)))
-        logits = run(blocks.model, prompt)
+        output = run_whole(blocks.model, prompt)
     if any(len(each) != 1 for each in states):
         raise UserError(
             f"a block of {type(blocks.model).__name__} reads parts of what was given by themselves, "
             "so there is no one residual stream; give a model whose blocks read the whole"
         )
-    return Stream(torch.cat(states), logits[0])  # [block + 1, position, d_model], [position, vocab]
+    return torch.cat(states), output
 
 
 def logits_of(blocks: Blocks, prompt: Prompt, module: nn.Module, vectors: Tensor) -> Tensor:

@@ -11,19 +11,19 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from viz_transformer import __version__
 from viz_transformer._extras import need
-from viz_transformer._files import check_not_input, check_unused, given_path
-from viz_transformer.cli.coreference import add_coreference
+from viz_transformer._files import atomic_write, check_not_input, check_unused, given_path
 from viz_transformer.cli.course import FIRST_LESSON
 from viz_transformer.cli.lessons import FOLDER, add_lessons, copy_lessons
-from viz_transformer.cli.overwriting import add_overwrite, replacing
 from viz_transformer.cli.site import add_site
 from viz_transformer.cli.training import add_training
 from viz_transformer.errors import DOCUMENTATION, UserError
 
+_OVERWRITE = "replace files that are there already"
 #: JupyterLab's flags for its address, its token and running as root.
 _ACCESS = re.compile(r"--(\w+\.)?(ip|sock|token|password|hashed_password|allow[-_]root)(=.*)?")
 
@@ -86,11 +86,10 @@ def _make_parser() -> argparse.ArgumentParser:
     translate.add_argument("--png", metavar="FILE", help="write all cross-attention heads as a PNG")
     translate.add_argument("--beam-width", type=int, default=4, metavar="N")
     translate.add_argument("--length-penalty", type=float, default=0.6, metavar="X")
-    add_overwrite(translate)
+    translate.add_argument("--overwrite", action="store_true", help=_OVERWRITE)
     translate.set_defaults(run=_translate)
 
     add_training(commands)
-    add_coreference(commands)
 
     page = commands.add_parser(
         "html", help="write a notebook as one offline HTML page whose views still work"
@@ -99,7 +98,7 @@ def _make_parser() -> argparse.ArgumentParser:
     page.add_argument("--execute", action="store_true", help="run the notebook first")
     page.add_argument("-o", "--output", metavar="FILE", help="default: NOTEBOOK with .html")
     page.add_argument("--max-megabytes", type=float, default=50, metavar="N", help="default: 50")
-    add_overwrite(page)
+    page.add_argument("--overwrite", action="store_true", help=_OVERWRITE)
     page.set_defaults(run=_html)
 
     lab = commands.add_parser(
@@ -135,7 +134,7 @@ def _translate(options: argparse.Namespace) -> int:
         if options.html:
             from viz_transformer import explore, export_html
 
-            with replacing(options.html, options.overwrite) as place:
+            with _replacing(options.html, options.overwrite) as place:
                 export_html(explore(trace), place, title=options.text)
             print(f"wrote {options.html}")
         if options.png:
@@ -150,7 +149,7 @@ def _html(options: argparse.Namespace) -> int:
 
     output = options.output or given_path(options.notebook).with_suffix(".html")
     check_not_input(output, options.notebook)
-    with replacing(output, options.overwrite) as place:
+    with _replacing(output, options.overwrite) as place:
         notebook_html(
             options.notebook,
             place,
@@ -160,6 +159,13 @@ def _html(options: argparse.Namespace) -> int:
         )
     print(f"wrote {output}")
     return 0
+
+
+def _replacing(
+    path: str | os.PathLike[str], overwrite: bool
+) -> AbstractContextManager[str | os.PathLike[str]]:
+    """Return where to write a page: at its path, where only one of ours is replaced, or over anything."""
+    return atomic_write(path) if overwrite else nullcontext(path)
 
 
 def _lab(options: argparse.Namespace) -> int:

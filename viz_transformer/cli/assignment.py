@@ -12,7 +12,6 @@ from typing import Any
 
 from viz_transformer._files import atomic_write, given_path, make_folder
 from viz_transformer.cli.course import Lesson, course, exercise_cell, find_lesson, read_notebook
-from viz_transformer.cli.overwriting import add_overwrite
 from viz_transformer.errors import FileError, UserError
 
 #: Beside the package in a clone; a wheel, which students also install, does not contain them.
@@ -57,7 +56,7 @@ def add_assignment(commands: Any) -> None:
     )
     assignment.add_argument("folder", metavar="DIR", help="the course's folder")
     assignment.add_argument("--lesson", metavar="LESSON", help="one lesson's number, or clinic")
-    add_overwrite(assignment)
+    assignment.add_argument("--overwrite", action="store_true", help="replace files that are there already")
     assignment.set_defaults(run=_assignment)
 
 

@@ -1,40 +1,36 @@
-"""The commands `train` and `evaluate`."""
+"""The commands `train`, `evaluate` and `coreference`."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from itertools import islice
 from typing import TYPE_CHECKING, Any
-
-from viz_transformer.cli.overwriting import add_overwrite
 
 if TYPE_CHECKING:  # commands import what they need when they run
     from viz_transformer.config import ModelConfig, TrainConfig
     from viz_transformer.corpus.columns import Columns
     from viz_transformer.corpus.files import TextPair
     from viz_transformer.corpus.split import Split
-    from viz_transformer.recipes.alignment_eval import AlignmentScore
     from viz_transformer.recipes.files import TrainingResult
     from viz_transformer.translator import Translator
 
 
 def add_training(commands: Any) -> None:
-    """Add the commands `train` and `evaluate` to a parser's."""
+    """Add the commands to a parser's."""
     _add_train(commands)
     _add_evaluate(commands)
+    _add_coreference(commands)
 
 
 def _add_train(commands: Any) -> None:
     train = commands.add_parser(
         "train",
-        help="train a translator, on the generated corpus or on your own sentence pairs, or a language model",
-        description="Give en-es for a translator of the generated English-Spanish corpus, language-model "
-        "or masked-model for a model of its Spanish sentences, or your own pairs: two "
-        "files with a sentence a line (--source and --target), or one with a tab between the "
-        "sentence and its translation (--pairs). Plain or gzip, UTF-8.",
+        help="train a translator on your own sentence pairs",
+        description="Give your own pairs: two files with a sentence a line (--source and --target), or "
+        "one with a tab between the sentence and its translation (--pairs). Plain or gzip, UTF-8. In a "
+        "clone of the repository en-es, language-model or masked-model makes that bundled model again.",
     )
-    train.add_argument("corpus", nargs="?", choices=_BUNDLED, help="a model of the generated corpus")
+    train.add_argument("corpus", nargs="?", choices=_BUNDLED, help="a bundled model, in a clone")
     _add_pairs(train, "to learn from")
     train.add_argument("--out", metavar="DIR", help="the checkpoint folder (default: the model's name)")
     train.add_argument("--steps", type=int, metavar="N", help="optimiser steps")
@@ -77,9 +73,9 @@ def _add_evaluate(commands: Any) -> None:
     evaluate = commands.add_parser(
         "evaluate",
         help="translate held-out sentences, and compare them with their translations",
-        description="Compare a translator of the generated corpus with the grammar, which knows every "
-        "translation's probability: best hypotheses, next words, samples, and heads switched off. "
-        "With pairs, or if DIR was trained on pairs, print BLEU, chrF and exact matches.",
+        description="With pairs, or if DIR was trained on pairs, print BLEU, chrF and exact matches. In a "
+        "clone of the repository a bundled model is compared with its grammar, which knows every "
+        "translation's probability: best hypotheses, next words, samples, and heads switched off.",
     )
     evaluate.add_argument("model", nargs="?", metavar="DIR", help="a checkpoint (default: bundled)")
     _add_pairs(evaluate, "to translate (default: those held out when DIR was trained)")
@@ -97,16 +93,12 @@ def _add_evaluate(commands: Any) -> None:
         metavar="FILE",
         help="without pairs, draw how well calibrated the next words are, as PNG, SVG or PDF",
     )
-    add_overwrite(evaluate)
+    evaluate.add_argument("--overwrite", action="store_true", help="replace files that are there already")
     evaluate.set_defaults(run=_evaluate)
 
 
-#: The models of the generated corpus, and the recipe of each.
-_BUNDLED = {
-    "en-es": ("TRAINING", "train_english_spanish"),
-    "language-model": ("LANGUAGE_MODEL_TRAINING", "train_language_model"),
-    "masked-model": ("MASKED_MODEL_TRAINING", "train_masked_model"),
-}
+#: The models of the generated corpus, which `recipes` makes in a clone.
+_BUNDLED = ("en-es", "language-model", "masked-model")
 #: Options that set fields of the model's and the training's configurations, with their types.
 _SIZES = {
     "d_model": int,
@@ -208,9 +200,8 @@ def _check_out(options: argparse.Namespace) -> None:
 
 
 def _train_bundled(options: argparse.Namespace) -> int:
-    from dataclasses import replace
-
     from viz_transformer.errors import UserError
+    from viz_transformer.recipes import in_a_clone
 
     own = argparse.ArgumentParser()
     _add_own(own)
@@ -220,27 +211,15 @@ def _train_bundled(options: argparse.Namespace) -> int:
             raise UserError(
                 f"--{option} is for a training on your own pairs, not for {options.corpus}; leave it out"
             )
-    import viz_transformer.recipes as recipes
-    from viz_transformer.training.progress_bar import with_bar
-
-    usual, recipe = (getattr(recipes, name) for name in _BUNDLED[options.corpus])
-    steps = usual.n_steps if options.steps is None else options.steps
-    folder = recipe(
-        options.out,
-        replace(usual, n_steps=steps, seed=options.seed),
-        progress=lambda records, total: with_bar(records, 0, total),
-    )
-    print(f"wrote {folder}, and a record of the training: {folder / recipes.TRAINING_TRACE}")
+    in_a_clone(".__main__").make(options.corpus, options.out, options.steps, options.seed)
     return 0
 
 
 def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
     from viz_transformer.recipes import files
-    from viz_transformer.training.allocator import keep_freed_memory
     from viz_transformer.training.distributed import process_group, rank
-    from viz_transformer.training.progress_bar import with_bar
+    from viz_transformer.training.terminal import with_bar
 
-    keep_freed_memory()
     parts = _split(options, pairs)
     model, training = _configs(options)
     if options.threads is not None:
@@ -361,6 +340,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     from viz_transformer._files import check_not_input, check_unused
     from viz_transformer.checkpoint import CHECKPOINT_FILES
     from viz_transformer.corpus.files import read_table
+    from viz_transformer.recipes import in_a_clone
     from viz_transformer.recipes.files import TEST
     from viz_transformer.translator import load_translator
 
@@ -369,37 +349,17 @@ def _evaluate(options: argparse.Namespace) -> int:
     for output in filter(None, (options.output, options.reliability)):
         check_not_input(output, options.source, options.target, options.pairs, options.links, *model)
         check_unused(output, options.overwrite)
-    if pairs is None and options.model:
-        from viz_transformer.cli.spanish_report import print_spanish_report
-
-        if print_spanish_report(options.model):
-            return 0
-    translator = load_translator(options.model)
     if pairs is None and options.model and (Path(options.model) / TEST).exists():
         pairs = read_table(Path(options.model) / TEST, (0, 1))
     if pairs is None:
-        return _evaluate_bundled(options, translator)
-    return _evaluate_pairs(options, translator, pairs)
-
-
-def _evaluate_bundled(options: argparse.Namespace, translator: Translator) -> int:
-    from viz_transformer.cli.grammar_report import print_grammar_report
-    from viz_transformer.corpus import draw, translation_tokens
-    from viz_transformer.recipes import align_english_spanish, held_out_sets
-    from viz_transformer.recipes.grammar_eval import check_vocabulary
-
-    # Drawing the held-out sentences takes a while: another language is told of before.
-    check_vocabulary(translator, list(islice(draw(seed=0), 1000)))
-    print_grammar_report(
-        translator,
-        held_out_sets(),
-        translation_tokens,
-        beam_width=options.beam_width,
-        length_penalty=options.length_penalty,
-        reliability=options.reliability,
-    )
-    _print_alignment(align_english_spanish(translator))
-    return 0
+        in_a_clone(".report").print_report(
+            options.model,
+            beam_width=options.beam_width,
+            length_penalty=options.length_penalty,
+            picture=options.reliability,
+        )
+        return 0
+    return _evaluate_pairs(options, load_translator(options.model), pairs)
 
 
 def _evaluate_pairs(options: argparse.Namespace, translator: Translator, pairs: list[TextPair]) -> int:
@@ -415,7 +375,7 @@ def _evaluate_pairs(options: argparse.Namespace, translator: Translator, pairs: 
     if result.n_unknown:
         print(f"{result.n_unknown} sentences hold unknown words and count as translated by nothing")
     if options.links:
-        _print_alignment(evaluate_alignment(translator, pairs, read_links(options.links)))
+        print(evaluate_alignment(translator, pairs, read_links(options.links)))
     if options.output:
         with atomic_write(options.output) as part:
             part.write_text("".join(f"{one}\n" for one in result.translations), encoding="utf-8")
@@ -423,11 +383,34 @@ def _evaluate_pairs(options: argparse.Namespace, translator: Translator, pairs: 
     return 0
 
 
-def _print_alignment(score: AlignmentScore) -> None:
-    layer, head = score.best
-    print(
-        f"alignment error rate over {score.n} sentences, cross-attention, best in layer {layer}, "
-        f"head {head}: {score.error_rates[layer, head]:.3f}"
+def _add_coreference(commands: Any) -> None:
+    study = commands.add_parser(
+        "coreference",
+        help="train several seeds on what 'it' means: they are equally right and attend differently",
+        description="Train a small encoder with each seed to find the noun that 'it' stands for, and "
+        "print how many held-out sentences each gets right and what its heads attend to from 'it'.",
     )
-    for number, rates in enumerate(score.error_rates):
-        print(f"  layer {number}: {' '.join(f'{rate:.3f}' for rate in rates)}")
+    study.add_argument("--seeds", type=int, default=4, metavar="N", help="how many (default: 4)")
+    study.add_argument(
+        "--read-at",
+        choices=["start", "it"],
+        default="start",
+        help="the position whose vector the answer is read from (default: start)",
+    )
+    study.set_defaults(run=_coreference)
+
+
+def _coreference(options: argparse.Namespace) -> int:
+    from tqdm.auto import tqdm
+
+    from viz_transformer._bounds import SEEDS, whole_number
+    from viz_transformer.recipes.coreference import coreference_study, study_table
+
+    whole_number("--seeds", options.seeds, SEEDS)
+    rows = coreference_study(
+        range(options.seeds),
+        read_at=options.read_at,
+        progress=lambda seeds: tqdm(seeds, unit="seed"),
+    )
+    print(study_table(rows))
+    return 0

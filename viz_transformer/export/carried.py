@@ -1,4 +1,4 @@
-"""The part of large traces that a page carries: some layers and heads, in 16 bits or 8."""
+"""The part of large traces that a page carries: some layers and heads, and how finely."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 from viz_transformer.errors import UserError
 from viz_transformer.export.page_parts import expected_bytes
 
+#: What a page takes besides, in megabytes.
+_SCRIPTS = 0.3
+
 
 @contextmanager
 def carried_part(
@@ -16,19 +19,20 @@ def carried_part(
     *,
     layers: Iterable[int] | None = None,
     heads: Iterable[int] | None = None,
-    bits: int = 16,
+    bits: int | None = None,
+    threshold: float = 0.0,
 ) -> Iterator[None]:
     """Inside this, each explorer among some widgets carries this part of its trace.
 
     Raises:
         UserError: if there is none, or its trace does not have these layers or heads.
     """
-    asked = {"layers": layers, "heads": heads, "bits": bits}
-    explorers = [widget for widget in widgets if callable(getattr(widget, "carrying", None))]
-    if not explorers and asked != {"layers": None, "heads": None, "bits": 16}:
+    asked = {"layers": layers, "heads": heads, "bits": bits, "threshold": threshold}
+    explorers = _explorers(widgets)
+    if not explorers and asked != {"layers": None, "heads": None, "bits": None, "threshold": 0.0}:
         raise UserError(
-            "layers=, heads= and bits= choose what a page carries of an explorer's trace, and there "
-            "is no explorer here; leave them out"
+            "layers=, heads=, bits= and threshold= choose what a page carries of an explorer's trace, and "
+            "there is no explorer here; leave them out"
         )
     kept = {name: list(each) if isinstance(each, Iterator) else each for name, each in asked.items()}
     with ExitStack() as stack:
@@ -43,12 +47,22 @@ def smaller_part(widgets: Iterable[Any], max_megabytes: float) -> str:
     An empty text if there is no explorer, or not even one layer of it fits.
     """
     listed = list(widgets)
-    explorers = [widget for widget in listed if callable(getattr(widget, "carrying", None))]
-    n_layers = max((widget.most_layers() for widget in explorers), default=0)
-    for count in range(n_layers, 0, -1):
+    n_layers = max((explorer.most_layers() for explorer in _explorers(listed)), default=0)
+    if not n_layers:
+        return ""
+
+    def megabytes(count: int) -> float:
         with carried_part(listed, layers=range(count), bits=8):
-            megabytes = sum(map(expected_bytes, listed)) / 1e6
-        if megabytes <= max_megabytes:
-            part = "bits=8" if count == n_layers else f"layers=range({count}), bits=8"
-            return f"{part} (about {megabytes:.0f} MB)"
-    return ""
+            return _SCRIPTS + sum(map(expected_bytes, listed)) / 1e6
+
+    count = n_layers
+    while count and (size := megabytes(count)) > max_megabytes:
+        count = min(count - 1, int(count * max_megabytes / size))  # nearly as many as fit
+    if not count:
+        return ""
+    part = "bits=8" if count == n_layers else f"layers=range({count}), bits=8"
+    return f"{part} (about {size:.1f} MB)"
+
+
+def _explorers(widgets: Iterable[Any]) -> list[Any]:
+    return [widget for widget in widgets if callable(getattr(widget, "carrying", None))]

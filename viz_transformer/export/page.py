@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
+import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from viz_transformer._files import atomic_write, text_beside
@@ -12,7 +13,7 @@ from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer._text import shown
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
-from viz_transformer.export.page_parts import PageParts
+from viz_transformer.export.page_parts import PageParts, deflated
 from viz_transformer.export.view_scripts import view_scripts
 from viz_transformer.widgets.base.bundle import built
 
@@ -37,6 +38,9 @@ NOT_RUNNING = (
     "because this browser or the policy of the site that serves it (Content-Security-Policy) does not allow "
     "it. Saved and opened from a disk, it works.</p>"
 )
+
+#: The last of the views' scripts, which run in order: it tells the page's own that they did.
+_ALL_RAN = 'dispatchEvent(new Event("vt-views"));'
 
 #: What every page of ours begins with.
 _BEGINNING = f'{_DOCUMENT.partition("{policy}")[0]}<meta http-equiv="Content-Security-Policy"'.encode()
@@ -81,8 +85,8 @@ def page_pieces(title: str, places: Sequence[str], parts: PageParts) -> list[str
 
 
 def script_texts(parts: PageParts) -> list[str]:
-    """Return the scripts of a page in the order in which they run: the views' first, then its own."""
-    return [*view_scripts(parts.scripts), page_script("page.js")]
+    """Return the scripts of a page: the views', which it holds compressed, and last its own."""
+    return [*view_scripts(parts.scripts), _ALL_RAN, page_script("page.js")]
 
 
 def page_script(name: str) -> str:
@@ -97,35 +101,52 @@ def script_elements(parts: PageParts) -> str:
 
 def _data_and_scripts(parts: PageParts) -> str:
     data = script_json({"views": parts.views})
+    *views, own = script_texts(parts)
     return "\n".join(
         [
             f'<script type="application/json" id="vt-page">{data}</script>',
-            # They do not wait for the blocks: the view is drawn while these still load.
-            *(f'<script type="module" async>{text}</script>' for text in script_texts(parts)),
+            f'<script type="text/plain" id="vt-scripts">{deflated(json.dumps(views).encode())}</script>',
+            # It does not wait for the blocks: the views are drawn while these still load.
+            f'<script type="module" async>{own}</script>',
         ]
     )
 
 
-def _block_elements(parts: PageParts) -> list[str]:
-    return [
-        f'<script type="text/plain" id="vt-block-{number}">{block}</script>\n'
-        for number, block in enumerate(parts.blocks)
-    ]
+def _block_elements(parts: PageParts) -> Iterator[str]:
+    for number, block in enumerate(parts.blocks):
+        yield f'<script type="text/plain" id="vt-block-{number}">'
+        yield block
+        yield "</script>\n"
 
 
-def write_page(path: str | os.PathLike[str], text: str | Sequence[str], *, max_megabytes: float) -> Path:
+def write_page(
+    path: str | os.PathLike[str],
+    text: str | Sequence[str],
+    *,
+    max_megabytes: float,
+    offer: Callable[[], str] = lambda: "",
+) -> Path:
     """Write a page, or its pieces, whole or not at all; returns its path.
+
+    `offer` is as in `check_size`.
 
     Raises:
         UserError: if it is larger than `max_megabytes`.
         FileError: if it cannot be written.
     """
     pieces = [text] if isinstance(text, str) else text
-    content = [piece.encode("utf-8", errors="xmlcharrefreplace") for piece in pieces]
-    check_size(path, sum(map(len, content)), max_megabytes)
+    check_size(path, sum(map(_n_bytes, pieces)), max_megabytes, offer)
     with atomic_write(path) as part, part.open("wb") as file:
-        file.writelines(content)
+        file.writelines(map(_in_utf_8, pieces))  # one by one: all of them are not in memory twice
     return Path(path)
+
+
+def _n_bytes(piece: str) -> int:
+    return len(piece) if piece.isascii() else len(_in_utf_8(piece))
+
+
+def _in_utf_8(piece: str) -> bytes:
+    return piece.encode("utf-8", errors="xmlcharrefreplace")
 
 
 def check_replaceable(path: Path, beginning: bytes = _BEGINNING) -> None:

@@ -1,8 +1,9 @@
 // The script of an exported page: a model and a widget manager for its views, without Jupyter.
 //
-// The views' own scripts register themselves in globalThis.vtViews. All run as soon as they are there,
-// while the rest of a large page still loads.
+// The views' own scripts register themselves in globalThis.vtViews. The page holds them compressed, and this
+// script runs them as soon as it is there, while the rest of a large page still loads.
 
+import { addressOf, type Rules, traitsIn } from "./address.ts";
 import { keepFiguresInSight } from "./figures.ts";
 import { tellHeight } from "./frame.ts";
 import { keepAnswer, keptAnswer, putMalformedAside, say, sayUnlessLasting, whenReadable } from "./store.ts";
@@ -21,6 +22,8 @@ interface Keeps {
 interface View {
   script: string;
   state: State;
+  /** What the page's address says of it, if it is the one that this tells of. */
+  address?: Rules;
 }
 
 /** What the script of a widget exports. */
@@ -36,9 +39,15 @@ interface Manager {
   create_view: (model: Model) => Promise<{ el: HTMLElement; remove: (() => void) | undefined }>;
 }
 
+interface ScriptRules {
+  createScript: (text: string) => string;
+}
+
 declare global {
   /** The views' scripts by their names; a function returns what its script exports. */
   var vtViews: Record<string, Widget | (() => Promise<Widget>)> | undefined;
+  /** Of browsers whose policy may ask for it. */
+  var trustedTypes: { createPolicy: (name: string, rules: ScriptRules) => ScriptRules } | undefined;
 }
 
 /** Traits that Back leaves alone: the text size suits the reader, and replies are no choice. */
@@ -121,29 +130,45 @@ function restoreAnswer(model: Model, widget: Widget | undefined, place: Element 
  * @param visits what Back and Forward return to
  */
 export function pageManager(views: View[], visits: Visits | null = null) {
-  const models = new Map<string, Model>();
-  const scripts = new Map<Model, string>();
+  const models = new Map<string, Promise<Model>>();
+  const made = new Map<Model, { id: string; script: string }>();
+  async function makeModel(id: string) {
+    const view = views[Number(id)];
+    if (!view) throw new Error("it is not on this page");
+    const state = (await revive(view.state)) as State;
+    const model = pageModel(state, manager, (name) => visits?.before(id, name));
+    if (!(view.state.keeps as Keeps | undefined)?.name) model.setAll(visits?.add(id, model) ?? {});
+    if (view.address) followAddress(model, view.address, visits);
+    made.set(model, { id, script: view.script });
+    await makeReady(model, view.script, id);
+    return model;
+  }
+
   const manager: Manager = {
     async get_model(id: string) {
-      const view = views[Number(id)];
-      if (!view) throw new Error("it is not on this page");
-      let model = models.get(id);
-      if (!model) {
-        model = pageModel(revive(view.state) as State, manager, (name) => visits?.before(id, name));
-        if (!(view.state.keeps as Keeps | undefined)?.name) model.setAll(visits?.add(id, model) ?? {});
-        models.set(id, model);
-        scripts.set(model, view.script);
-        await makeReady(model, view.script, id);
-      }
+      const model = models.get(id) ?? makeModel(id);
+      models.set(id, model);
       return model;
     },
     async create_view(model: Model) {
       const el = document.createElement("div");
-      const remove = await renderInto(scripts.get(model)!, model, el);
+      const remove = await renderInto(made.get(model)!.script, model, el);
+      visits?.drawn(made.get(model)!.id);
       return { el, remove };
     },
   };
   return manager;
+}
+
+/** Choose in a view what the page's address says, and keep the address true. */
+function followAddress(model: Model, rules: Rules, visits: Visits | null) {
+  const follow = () => {
+    const { traits, lacking } = traitsIn(location.hash, rules, model.get);
+    for (const [name, value] of Object.entries(traits)) model.set(name, value);
+    if (lacking.length) say(`Its address asks for ${lacking.join(", ")}, which this page does not have.`);
+  };
+  follow();
+  if (visits) visits.address = { now: () => addressOf(rules, model.get), follow };
 }
 
 /** Let a model's script get ready, and what was answered return. */
@@ -154,9 +179,25 @@ async function makeReady(model: Model, script: string, id: string) {
   whenReadable(() => restoreAnswer(model, widget, document.querySelector(`[data-view="${id}"]`)));
 }
 
+/** Fulfilled when the views' scripts have run, which the page holds compressed; its policy names each by its hash. */
+const scriptsRun: Promise<void> = runScripts(globalThis.document?.getElementById("vt-scripts"));
+
+async function runScripts(held: Element | null | undefined): Promise<void> {
+  if (!held) return;
+  const texts: string[] = JSON.parse(await inflatedText(held.textContent));
+  const trusted = globalThis.trustedTypes?.createPolicy("viz-transformer", { createScript: (text) => text });
+  const ran = new Promise<unknown>((resolve) => addEventListener("vt-views", resolve, { once: true }));
+  for (const text of texts) {
+    const script = Object.assign(document.createElement("script"), { type: "module", async: false }); // in order
+    script.textContent = trusted?.createScript(text) ?? text;
+    document.head.append(script);
+  }
+  await ran;
+}
+
 /** What the script of a widget exports: its `render`, and perhaps an `initialize`; undefined if it did not run. */
 async function widgetOf(script: string): Promise<Widget | undefined> {
-  if (!globalThis.vtViews?.[script]) await loaded;
+  await scriptsRun;
   const found = globalThis.vtViews?.[script];
   return typeof found === "function" ? await found() : found;
 }
@@ -168,29 +209,32 @@ async function renderInto(script: string, model: Model, el: Element) {
 }
 
 /**
- * State as it was before the export: {"base64": "…"} becomes bytes again, and so does {"block": 3}, whose
- * letters stand in an element of their own. Replies become so when they are first read.
+ * State as it was before the export: {"base64": "…"} and {"deflated": "…"}, which is compressed, become bytes
+ * again; where there is a number for the letters, they stand in an element of their own. Replies become so when
+ * they are first read.
  */
-export function revive(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(revive);
+export async function revive(value: unknown): Promise<unknown> {
+  if (Array.isArray(value)) return Promise.all(value.map(revive));
   if (!isObject(value)) return value;
-  if (typeof value.base64 === "string") return bytesFrom(value.base64);
-  if (typeof value.block === "number")
-    return bytesFrom(document.getElementById(`vt-block-${value.block}`)!.textContent);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [
-      name,
-      name === "answers" ? (item as [unknown, unknown][]).map(unread) : revive(item),
-    ]),
-  );
+  if (isLetters(value.base64)) return new DataView(bytesFrom(value.base64).buffer);
+  if (isLetters(value.deflated)) return inflated(bytesFrom(value.deflated));
+  const revived = async ([name, item]: [string, unknown]) => {
+    if (name !== "answers") return revive(item);
+    const answers = typeof item === "string" ? JSON.parse(await inflatedText(item)) : item;
+    return (answers as [unknown, unknown][]).map(unread);
+  };
+  const entries = Object.entries(value).map(async (entry) => [entry[0], await revived(entry)]);
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 /**
- * A request with its reply, which is made when it is read: a large trace's are hundreds of megabytes. While
- * the page still loads, it is a promise of the reply if its bytes stand further down.
+ * A request with its reply, which is revived when it is read: a large trace's are hundreds of megabytes. It is a
+ * promise if there are bytes in it, which may stand further down in a page that still loads.
  */
 function unread([request, reply]: [unknown, unknown]) {
-  const get = () => (isLoading() && hasBlock(reply) ? loaded.then(() => revive(reply)) : revive(reply));
+  if (!hasBytes(reply)) return [request, reply];
+  const get = () =>
+    isLoading() && hasBytes(reply, "number") ? loaded.then(() => revive(reply)) : revive(reply);
   return Object.defineProperty([request], 1, { get, enumerable: true });
 }
 
@@ -198,26 +242,53 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === "object";
 }
 
-function hasBlock(value: unknown): boolean {
+/** Letters, or the number of the element that holds them. */
+const isLetters = (value: unknown): value is string | number =>
+  typeof value === "string" || typeof value === "number";
+
+function hasBytes(value: unknown, type = ""): boolean {
   if (!isObject(value)) return false;
-  return typeof value.block === "number" || Object.values(value).some(hasBlock);
+  const letters = value.base64 ?? value.deflated;
+  if (isLetters(letters)) return !type || typeof letters === type;
+  return Object.values(value).some((item) => hasBytes(item, type));
 }
 
-function bytesFrom(base64: string) {
-  const text = atob(base64);
+function bytesFrom(letters: string | number): Uint8Array<ArrayBuffer> {
+  const text = atob(
+    typeof letters === "string" ? letters : document.getElementById(`vt-block-${letters}`)!.textContent,
+  );
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
-  return new DataView(bytes.buffer);
+  return bytes;
+}
+
+/** Bytes that zlib compressed. */
+async function inflated(bytes: Uint8Array<ArrayBuffer>): Promise<DataView> {
+  if (!globalThis.DecompressionStream)
+    throw new Error("its numbers are compressed, and this browser has no DecompressionStream");
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new DataView(await new Response(stream).arrayBuffer());
+}
+
+async function inflatedText(letters: string): Promise<string> {
+  return new TextDecoder().decode(await inflated(bytesFrom(letters)));
 }
 
 /** Draw one view into all its places, which share its state as in a notebook. */
-async function openPlaces(manager: Manager, number: number, script: string, places: NodeListOf<Element>) {
+async function openPlaces(
+  manager: Manager,
+  number: number,
+  script: string,
+  places: NodeListOf<Element>,
+  visits: Visits,
+) {
   try {
     const model = await manager.get_model(String(number));
     for (const el of places) {
       el.replaceChildren(); // the still picture
       await renderInto(script, model, el);
     }
+    if (places.length) visits.drawn(String(number));
   } catch (error) {
     for (const place of places) {
       place.classList.add("vt-failed");
@@ -236,6 +307,7 @@ function followExercises() {
   });
 }
 
+scriptsRun.catch(() => {}); // where it is awaited it is said
 const written = globalThis.document?.getElementById("vt-page");
 if (written) {
   const { views }: { views: View[] } = JSON.parse(written.textContent);
@@ -245,8 +317,9 @@ if (written) {
   tellHeight();
   keepFiguresInSight();
   followExercises(); // before the forms show what the browser has kept
-  const manager = pageManager(views, new Visits(written.textContent));
+  const visits = new Visits(written.textContent);
+  const manager = pageManager(views, visits);
   views.forEach(({ script }, number) => {
-    openPlaces(manager, number, script, document.querySelectorAll(`[data-view="${number}"]`));
+    openPlaces(manager, number, script, document.querySelectorAll(`[data-view="${number}"]`), visits);
   });
 }

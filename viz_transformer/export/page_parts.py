@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import html
+import json
 import math
-from collections.abc import Callable, Iterable
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import anywidget
@@ -20,8 +22,12 @@ from viz_transformer.widgets.base.shared_script import unpacked
 from viz_transformer.widgets.base.static_fallback import shown_text
 from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
 
-#: Bytes of a reply that stand in an element of their own once they take more letters than this.
+#: Bytes of a reply stand in an element of their own once they take more letters than this, and all replies
+#: together are compressed.
 _MOST_INLINE = 4096
+
+#: Fewer bytes than this are not compressed.
+_LEAST_DEFLATED = 256
 
 _NEEDS_KERNEL = "The controls that stood here need a running notebook."
 
@@ -43,14 +49,14 @@ class PageParts:
         self,
         state_of: Callable[[str], State | None],
         still_of: Callable[[str], str],
-        answers_of: Callable[[str], list[list[Any]]],
+        answers_of: Callable[[str], Iterable[list[Any]]],
     ) -> None:
         """Start an empty page.
 
         Args:
             state_of: the state of a widget by its model id; None if there is no such widget.
             still_of: the HTML of what a view shows now.
-            answers_of: its answers, ``[[request, reply], …]``.
+            answers_of: its answers, ``[[request, reply], …]``; each is let go of before the next one.
         """
         self.scripts: dict[str, Script] = {}
         self.styles = [inline_style(text_beside(__file__, "places.css"))]
@@ -106,20 +112,26 @@ class PageParts:
         self.views.append(view)  # before its state, which may refer to further views
         kept = {name: self._with_page_number(value) for name, value in own_state(state).items()}
         view["state"] = encode(kept)
-        if answers := self._answers_of(model_id):
-            view["state"]["answers"] = self._with_blocks(encode(answers))
+        if answers := [self._with_blocks(encode(answer)) for answer in self._answers_of(model_id)]:
+            text = json.dumps(answers)
+            view["state"]["answers"] = deflated(text.encode()) if len(text) > _MOST_INLINE else answers
         return number
 
+    def name_in_address(self, model_id: str, rules: dict[str, Any]) -> None:
+        """Let the page's address say what is chosen in a view; see `View.address`."""
+        self.views[self._numbers[model_id]]["address"] = rules
+
     def _with_blocks(self, value: Any) -> Any:
-        """Return an encoded value whose large bytes are names of blocks: ``{"block": 3}``."""
+        """Return an encoded value whose large bytes are names of blocks, such as ``{"deflated": 3}``."""
         if isinstance(value, list):
             return [self._with_blocks(item) for item in value]
         if not isinstance(value, dict):
             return value
-        text = value.get("base64")
-        if isinstance(text, str) and len(text) > _MOST_INLINE:
-            self.blocks.append(text)
-            return {"block": len(self.blocks) - 1}
+        for name in ("base64", "deflated"):
+            text = value.get(name)
+            if isinstance(text, str) and len(text) > _MOST_INLINE:
+                self.blocks.append(text)
+                return {name: len(self.blocks) - 1}
         return {name: self._with_blocks(item) for name, item in value.items()}
 
     def _add_style(self, css: str) -> None:
@@ -153,8 +165,13 @@ def ready_for_export(widgets: Iterable[ipywidgets.Widget]) -> LiveWidgets:
 def parts_of_live(widgets: LiveWidgets) -> PageParts:
     """Return the still empty parts of a page for widgets of this kernel."""
 
+    def state_of(model_id: str) -> State | None:
+        state = widgets.state_of(model_id)
+        of_page = getattr(widgets[model_id], "page_state", None) if state else None
+        return of_page(state) if of_page else state
+
     return PageParts(
-        widgets.state_of,
+        state_of,
         lambda model_id: still_of(widgets[model_id], alt_text(widgets[model_id])),
         lambda model_id: collect_answers(widgets[model_id]),
     )
@@ -173,12 +190,13 @@ def expected_bytes(widget: ipywidgets.Widget) -> int:
     return widget.export_bytes()
 
 
-def collect_answers(view: ipywidgets.Widget) -> list[list[Any]]:
-    """Ask a view what it could ask of nobody in a page: ``[[request, reply], …]``."""
+def collect_answers(view: ipywidgets.Widget) -> Iterator[list[Any]]:
+    """Ask a view what it could ask of nobody in a page: yields pairs ``[request, reply]``."""
     questions: list[dict[str, Any]] = getattr(view, "carried_questions", getattr(view, "questions", list))()
     if callable(getattr(view, "replies", None)):  # together they may take less time and fewer bytes
-        return [list(pair) for pair in zip(questions, view.replies(questions), strict=True)]
-    return [[request, _reply(view, request)] for request in questions]
+        yield from ([*pair] for pair in zip(questions, view.replies(questions), strict=True))
+    else:
+        yield from ([request, _reply(view, request)] for request in questions)
 
 
 def _reply(view: ipywidgets.Widget, request: dict[str, Any]) -> dict[str, Any]:
@@ -194,10 +212,20 @@ def own_state(state: State) -> State:
     return {name: each for name, each in state.items() if name[0] != "_" and name not in inherited}
 
 
+def deflated(content: bytes | bytearray | memoryview) -> str:
+    """Return bytes that zlib has compressed, as base64."""
+    return base64.b64encode(zlib.compress(content)).decode("ascii")
+
+
 def encode(value: Any) -> Any:
-    """Return a value in JSON's types, with bytes as base64: ``{"base64": "…"}``."""
+    """Return a value in JSON's types, with bytes as base64: ``{"base64": "…"}``.
+
+    Those that zlib makes shorter are ``{"deflated": "…"}``.
+    """
     if isinstance(value, bytes | bytearray | memoryview):
-        return {"base64": base64.b64encode(value).decode("ascii")}
+        plain = base64.b64encode(value).decode("ascii")
+        shorter = deflated(value) if len(value) > _LEAST_DEFLATED else plain
+        return {"deflated": shorter} if len(shorter) < 0.95 * len(plain) else {"base64": plain}
     if isinstance(value, dict):
         return {name: encode(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

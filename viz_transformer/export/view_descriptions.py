@@ -37,7 +37,7 @@ def display_descriptions(ids: Iterable[str]) -> None:
     shown = (find(f"IPY_MODEL_{model_id}", None) for model_id in ids)
     widgets = ready_for_export([*shown, *forms.values()])
     descriptions = {
-        view.model_id: {"alt": alt_text(view), "answers": encode(collect_answers(view))}
+        view.model_id: {"alt": alt_text(view), "answers": encode([*collect_answers(view)])}
         for view in widgets
         if isinstance(view, View)
     }

@@ -137,6 +137,19 @@ def _numbered(model: nn.Module, sites: list[AttentionSite]) -> Iterator[Attentio
         yield site if number is None else replace(site, layer=number)
 
 
+def projections_of(site: AttentionSite) -> dict[str, nn.Module]:
+    """Return the projections of a layer by name: ``"q"``, ``"k"`` and ``"v"``, or ``"qkv"``; else none."""
+    found: dict[str, nn.Module] = {}
+    for name, child in site.attention.named_children():
+        if not hasattr(child, "weight"):
+            continue
+        for key, pattern in (("qkv", _ALL_THREE), ("q", _QUERY), ("k", _KEY), ("v", _VALUE)):
+            if pattern.fullmatch(name):
+                found[key] = child
+    apart = {name: found[name] for name in "qkv" if name in found}
+    return apart if len(apart) == 3 else {"qkv": found["qkv"]} if "qkv" in found else {}
+
+
 def width_of(module: Any) -> int | None:
     """Return how many numbers a linear layer reads; None for any other module."""
     width = getattr(module, "in_features", None)

@@ -15,6 +15,7 @@ from viz_transformer.plots.beam import plot_beam, plot_distribution
 from viz_transformer.plots.coreference import describe_study, plot_study
 from viz_transformer.plots.curves import describe_curves, plot_curves
 from viz_transformer.plots.embeddings import plot_ids, plot_likeness, plot_nearest, plot_start
+from viz_transformer.plots.head_card import describe_head_card, plot_head_card
 from viz_transformer.plots.head_grid import plot_heads
 from viz_transformer.plots.head_lab import plot_head_effects, plot_head_lab, plot_log_probs
 from viz_transformer.plots.head_split import plot_split
@@ -33,6 +34,7 @@ from viz_transformer.plots.positions import (
 from viz_transformer.plots.probabilities import plot_probabilities
 from viz_transformer.plots.reliability import describe_reliability, plot_reliability
 from viz_transformer.plots.save import save_figure
+from viz_transformer.plots.score_parts import describe_score_parts, plot_score_parts
 from viz_transformer.plots.scoring import plot_scorings
 from viz_transformer.plots.softmax import (
     plot_drawn_scores,
@@ -46,10 +48,12 @@ __all__ = [
     "describe_attribution",
     "describe_curves",
     "describe_head",
+    "describe_head_card",
     "describe_logit_lens",
     "describe_mask",
     "describe_patching",
     "describe_reliability",
+    "describe_score_parts",
     "describe_sizes",
     "describe_steps",
     "describe_study",
@@ -64,6 +68,7 @@ __all__ = [
     "plot_distribution",
     "plot_drawn_scores",
     "plot_head",
+    "plot_head_card",
     "plot_head_effects",
     "plot_head_lab",
     "plot_heads",
@@ -81,6 +86,7 @@ __all__ = [
     "plot_positions",
     "plot_probabilities",
     "plot_reliability",
+    "plot_score_parts",
     "plot_score_spread",
     "plot_scorings",
     "plot_shift",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
 _TITLES = {
     "x": "x: the vector of {word}",
     "q": "q = x · W_Q{b_q}: its query",
+    "turned_q": "q turned by its position",
     "k": "k: the keys",
+    "turned_k": "k turned by their positions",
     "v": "v: the values",
     "scores": "scores = q · kᵀ",
     "scaled": "divided by {divisor}",
@@ -83,7 +84,7 @@ def plot_attention_steps(
     )
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)
-    root = math.sqrt(steps.d_head) if (steps.scale if scale is None else scale) else 1.0
+    root = steps.root if (steps.scale if scale is None else scale) else 1.0
     words = {
         "word": label(steps.query_tokens[query]),
         "divisor": short_number(root * temperature, 3),
@@ -166,5 +167,5 @@ def _name_words(ax: Axes, name: str, matrix: NDArray[np.float64], tokens: tuple[
     if name in _PER_KEY:
         room = max(4, 90 // len(tokens))  # letters a column has
         ax.set_xticks(range(len(tokens)), [label(token)[:room] for token in tokens], **label_style())
-    elif name in ("k", "v"):
+    elif name in ("k", "turned_k", "v"):
         ax.set_yticks(range(len(tokens)), [label(token) for token in tokens], **label_style())

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import torch
 
+from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.batches import Batch, batches
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
-from viz_transformer.training import token_loss
+from viz_transformer.training.loss import mean_loss
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Tokeniser, UnknownWordError, Vocabulary, join_tokens
 
-_BATCH_TOKENS = 8_000  # per batch of the validation loss
+_BATCH_TOKENS = 8_000  # read as one batch, where a loss is measured
 _SENTENCES = 32  # translated as one batch
 
 
@@ -100,7 +101,6 @@ def _readable(translator: Translator, pairs: Sequence[TextPair]) -> list[int]:
     return found
 
 
-@torch.no_grad()
 def validation_loss(
     model: torch.nn.Module,
     pairs: Sequence[TextPair],
@@ -110,18 +110,12 @@ def validation_loss(
     """Return the cross-entropy a real token over some pairs, in nats; the model's mode stays."""
     was_training = model.training
     model.eval()
-    total, n_tokens = 0.0, 0
-    for batch in _one_epoch(pairs, vocabulary):
-        source = torch.from_numpy(batch.source).to(device)  # [batch, source]
-        target = torch.from_numpy(batch.target).to(device)  # [batch, target]
-        loss, _ = token_loss(model(source, target[:, :-1]), target[:, 1:], vocabulary.pad_id)
-        n_real = int((target[:, 1:] != vocabulary.pad_id).sum())
-        total, n_tokens = total + loss.item() * n_real, n_tokens + n_real
+    loss = mean_loss(model, one_epoch(pairs, vocabulary), vocabulary.pad_id, device)
     model.train(was_training)
-    return total / n_tokens
+    return loss
 
 
-def _one_epoch(pairs: Sequence[TextPair], vocabulary: Tokeniser) -> Iterator[Batch]:
+def one_epoch(pairs: Sequence[SentencePair | TextPair], vocabulary: Tokeniser) -> Iterator[Batch]:
     """Yield batches that hold every pair once."""
     n_read = 0
     for batch in batches(pairs, vocabulary, 1, 0, batch_tokens=_BATCH_TOKENS):

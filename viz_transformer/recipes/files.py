@@ -20,8 +20,15 @@ from viz_transformer.corpus.split import refuse_leaks, too_long, unreadable
 from viz_transformer.errors import UserError
 from viz_transformer.model import Transformer
 from viz_transformer.recipes.evaluation import validation_loss
-from viz_transformer.recipes.metrics_log import Metrics, read_metrics, write_metrics
-from viz_transformer.recipes.provenance import MADE_BY, provenance, read_provenance, sha256
+from viz_transformer.recipes.notes import (
+    MADE_BY,
+    Metrics,
+    provenance,
+    read_metrics,
+    read_provenance,
+    sha256,
+    write_metrics,
+)
 from viz_transformer.recipes.recording import Recorder
 from viz_transformer.recipes.saved_trainings import TRAINING_TRACE, load_training
 from viz_transformer.training import (
@@ -33,7 +40,7 @@ from viz_transformer.training import (
     save_state,
 )
 from viz_transformer.training.distributed import all_reduce_sum, rank, shard
-from viz_transformer.training.interruption import interruption
+from viz_transformer.training.terminal import interruption
 from viz_transformer.vocabulary import Subwords, Tokeniser, Vocabulary, split_sentences, tokenize
 
 #: The state that a training resumes from, and the test pairs, which it never reads.

@@ -1,4 +1,4 @@
-"""Evaluation against a grammar: beams, next-word distributions and samples beside the exact ones.
+"""Evaluation against a grammar: hypotheses and next-word distributions beside the exact ones.
 
 A grammar knows all translations of a sentence with their probabilities, so a model is judged by how
 far its distribution is from the true one, and not by one reference.
@@ -6,7 +6,6 @@ far its distribution is from the true one, and not by one reference.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from viz_transformer.analysis import NextWords, entropy_nats, modes, next_words
-from viz_transformer.corpus import SentencePair
+from viz_transformer.analysis import NextWords, modes, next_words
+from viz_transformer.corpus import SentencePair, english_spanish
 from viz_transformer.corpus.batches import pad
 from viz_transformer.errors import UserError
 from viz_transformer.model.threads import threads_for
@@ -32,7 +31,6 @@ _BATCH_TOKENS = 8_000  # of translations that are read as one batch
 #: Predictions below this are not kept for the reliability diagram: each prefix has a vocabulary of
 #: words that cannot follow, and both sides know it.
 _LEAST_PREDICTED = 0.005
-_N_SIMULATED = 10_000  # samples of the grammar itself, beside which one of the model is judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,29 +76,6 @@ class GrammarScore:
         return self.n_mode / self.n
 
 
-@dataclass(frozen=True)
-class SampleCheck:
-    """Texts drawn from the model for one sentence, beside the grammar's probabilities.
-
-    Attributes:
-        source: the sentence.
-        n: texts drawn.
-        n_allowed: how many of them the grammar allows.
-        shares: (translation, probability, share of the draws), the most probable first.
-        largest: the largest difference of a share from its probability p, in standard errors
-            sqrt(p (1 − p) / n).
-        p_value: how often `n` draws from the grammar itself differ as much, by simulation. Of 20
-            perfect models, about one has less than 0.05.
-    """
-
-    source: str
-    n: int
-    n_allowed: int
-    shares: tuple[tuple[str, float, float], ...]
-    largest: float
-    p_value: float
-
-
 def evaluate_against_grammar(
     translator: Translator,
     sentences: Sequence[str],
@@ -126,7 +101,7 @@ def evaluate_against_grammar(
     if not sentences:
         raise UserError("there is no sentence to judge with; give some")
     vocabulary = translator.vocabulary
-    languages = [_as_tokens(translations(sentence), vocabulary) for sentence in sentences]
+    languages = [in_tokens(translations(sentence), vocabulary) for sentence in sentences]
     cross_entropy = entropy = n_tokens = 0.0
     points: list[tuple[NDArray[np.float32], ...]] = []
     for read in _read_all(translator, sentences, languages):
@@ -165,86 +140,30 @@ def evaluate_against_grammar(
     )
 
 
-def check_vocabulary(translator: Translator, pairs: Sequence[SentencePair]) -> None:
-    """Refuse a translator that was made for another language than that of these pairs.
+def held_out_sets(n_held_out: int = 2_000, n_of_a_kind: int = 300) -> dict[str, tuple[SentencePair, ...]]:
+    """Return what training never shows, by name; the first is of any kind.
 
-    Raises:
-        UserError: if its vocabulary lacks words of theirs.
-    """
-    known = set(translator.vocabulary.tokens)
-    missing = {word for pair in pairs for word in (*pair.source, *pair.target)} - known
-    if missing:
-        named = ", ".join(map(repr, sorted(missing)[:3]))
-        raise UserError(
-            f"this checkpoint lacks {len(missing):,} words of the language ({named} …), so it was made "
-            "with another vocabulary; train one with `viz-transformer train en-es --out DIR`, or "
-            "give pairs of its own with --pairs FILE"
-        )
-
-
-def open_sentences(sentences: Sequence[str], translations: Grammar, n: int) -> list[str]:
-    """Choose `n` sentences with more than one translation, from the least open to the most.
-
-    They are evenly spaced in the order of their entropy; fewer, where there are fewer. The first
-    and the last of that order are among them.
-    """
-    entropies = {
-        sentence: entropy_nats(found)
-        for sentence in dict.fromkeys(sentences)
-        if len(found := translations(sentence)) > 1
-    }
-    order = sorted(entropies, key=lambda sentence: (entropies[sentence], sentence))
-    places = np.linspace(0, len(order) - 1, min(n, len(order)))
-    return [order[place] for place in places.round().astype(int)]
-
-
-def check_samples(
-    translator: Translator, sentence: str, translations: Grammar, n: int = 1000, seed: int = 0
-) -> SampleCheck:
-    """Draw `n` translations of a sentence and compare their shares with the grammar.
-
-    Raises:
-        UserError: as `evaluate_against_grammar`.
-    """
-    vocabulary = translator.vocabulary
-    language = _as_tokens(translations(sentence), vocabulary)
-    next_words(language)  # refuses what is no distribution
-    counts = Counter(translator.sample_texts(sentence, n, seed=seed))
-    ranked = sorted(language.items(), key=lambda each: -each[1])
-    names = [vocabulary.decode(vocabulary.ids_of(tokens)) for tokens, _ in ranked]
-    probabilities = np.array([probability for _, probability in ranked])  # [translation]
-    own = np.array([counts[name] for name in names])  # [translation]
-    simulated = np.random.default_rng(seed).multinomial(n, probabilities / probabilities.sum(), _N_SIMULATED)
-    largest = float(_largest_difference(own, probabilities, n))
-    as_large = _largest_difference(simulated, probabilities, n) >= largest - 1e-9  # [simulation]
-    return SampleCheck(
-        source=sentence,
-        n=n,
-        n_allowed=int(own.sum()),
-        shares=tuple(zip(names, probabilities.tolist(), (own / n).tolist(), strict=True)),
-        largest=largest,
-        p_value=float((as_large.sum() + 1) / (_N_SIMULATED + 1)),
-    )
-
-
-def _largest_difference(
-    counts: NDArray[np.int64], probabilities: NDArray[np.float64], n: int
-) -> NDArray[np.float64]:
-    """Return the largest difference of the shares from the probabilities, in standard errors.
+    >>> from viz_transformer.recipes import held_out_sets
+    >>> sets = held_out_sets(n_held_out=20, n_of_a_kind=1)
+    >>> {name: len(pairs) for name, pairs in sets.items()}
+    {'held-out combinations': 20, 'held-out tired/wide': 1, 'held-out her/his': 1, 'held-out fish': 1}
+    >>> "fish" in sets["held-out fish"][0].source
+    True
 
     Args:
-        counts: of `n` draws, ``[..., translation]``.
-        probabilities: ``[translation]``. One of 0 or 1 has no standard error: what differs from it
-            is endlessly far.
-        n: draws.
+        n_held_out: pairs in the first set.
+        n_of_a_kind: pairs in each of the others.
     """
-    difference = np.abs(counts / n - probabilities)  # [..., translation]
-    error = np.sqrt(probabilities * (1 - probabilities) / n)  # [translation]
-    endless = np.where(difference > 1e-9, np.inf, 0.0)
-    return np.divide(difference, error, out=endless, where=error > 0).max(axis=-1)
+    corpus = english_spanish(0, n_held_out, n_of_a_kind)
+    return {
+        "held-out combinations": corpus.held_out,
+        "held-out tired/wide": corpus.held_out_reasons,
+        "held-out her/his": corpus.held_out_owners,
+        "held-out fish": corpus.held_out_fish,
+    }
 
 
-def _as_tokens(
+def in_tokens(
     translations: Mapping[str, float] | Mapping[tuple[str, ...], float], vocabulary: Tokeniser
 ) -> dict[tuple[str, ...], float]:
     """Return translations with their tokens as keys."""

@@ -9,36 +9,25 @@ copy is the token just read. A model of one layer cannot do it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from viz_transformer._bounds import SIZE, fits_memory, whole_number
-from viz_transformer._files import atomic_write, bundled, given_path
-from viz_transformer.config import TrainConfig
+from viz_transformer._files import bundled, given_path
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model.attention import Attention, MultiHeadAttention, attend, attend_fused
 from viz_transformer.model.masks import causal_mask
-from viz_transformer.model.threads import threads
-from viz_transformer.recipes.provenance import make_own_folder, python_command, sha256, write_provenance
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.training import learning_rate
 
 #: What the model reads: 65 syllables, behind the token that every text starts with.
 SYLLABLES = tuple(f"{consonant}{vowel}" for consonant in "bdfgklmnprstv" for vowel in "aeiou")
 TOKENS = ("<sos>", *SYLLABLES)
-#: A minute on one core.
-INDUCTION_TRAINING = TrainConfig(
-    n_steps=1200, batch_size=32, learning_rate=5e-3, warmup_steps=50, schedule="cosine", fused=False, seed=0
-)
-#: The file of `train_induction_model`.
+#: The file that holds the model.
 INDUCTION = "model.safetensors"
 #: How many syllables are repeated, drawn for every batch: so a fixed distance is of no use.
 _PERIODS = range(8, 25)
@@ -138,7 +127,7 @@ class AttentionOnly(nn.Module):
 
 
 def load_induction_model(folder: str | os.PathLike[str] | None = None) -> AttentionOnly:
-    """Load a model that `train_induction_model` saved; by default the bundled one.
+    """Load the bundled model, or one that was made as it was.
 
     What followed a syllable before comes again:
 
@@ -163,61 +152,9 @@ def load_induction_model(folder: str | os.PathLike[str] | None = None) -> Attent
     except (OSError, SafetensorError, RuntimeError) as error:
         raise FileError(
             f"{str(path)!r} is missing, damaged or another model's ({str(error).splitlines()[0]:.80}); make "
-            "one with viz_transformer.recipes.train_induction_model(folder)"
+            "one in a clone of the repository with `python -m recipes induction --out DIR`"
         ) from error
     return model.eval()
-
-
-def train_induction_model(folder: str | os.PathLike[str], training: TrainConfig = INDUCTION_TRAINING) -> Path:
-    """Train the induction model and save it, with how it was made beside it.
-
-    On one thread: the same arguments give the same file on one machine.
-
-    >>> from dataclasses import replace
-    >>> from viz_transformer.recipes import INDUCTION_TRAINING, load_induction_model, train_induction_model
-    >>> two_steps = replace(INDUCTION_TRAINING, n_steps=2, batch_size=4)  # the whole takes a minute
-    >>> folder = train_induction_model("induction", two_steps)
-    >>> load_induction_model(folder).trace("ba ki ba ki").decoder_attention.shape
-    (2, 4, 5, 5)
-
-    Args:
-        folder: where ``model.safetensors`` and ``made_by.json`` go.
-        training: steps, batch size, rate and seed.
-
-    Raises:
-        FileError: if the folder cannot be written, or holds another model.
-    """
-    folder = make_own_folder(folder, "train_induction_model", INDUCTION)
-    with threads(1), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(training.seed)
-        model = AttentionOnly()
-        losses = [*induction_losses(model, training)]
-    data = save(model.state_dict())
-    settings = {
-        "command": python_command("train_induction_model", folder),
-        "training": asdict(training),
-    }
-    with atomic_write(folder / INDUCTION) as part:
-        part.write_bytes(data)
-    write_provenance(folder, settings, {"last_loss": losses[-1], "sha256": {INDUCTION: sha256(data)}})
-    return folder
-
-
-def induction_losses(model: AttentionOnly, training: TrainConfig) -> Iterator[float]:
-    """Train a model in place, yielding the loss of each step: nats per token of the repeated half."""
-    generator = torch.Generator().manual_seed(training.seed)
-    optimiser = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=training.weight_decay)
-    for step in range(1, training.n_steps + 1):
-        ids = repeated_ids(training.batch_size, generator)  # [batch, 1 + 2 · period]
-        period = ids.shape[1] // 2
-        logits = model(ids[:, :-1])[:, period:]  # [batch, period, n_tokens]: who reads the first copies
-        loss = F.cross_entropy(logits.flatten(0, 1), ids[:, period + 1 :].flatten())
-        for group in optimiser.param_groups:
-            group["lr"] = learning_rate(step, training)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        yield loss.item()
 
 
 def repeated_ids(n_texts: int, generator: torch.Generator) -> Int[Tensor, "text position"]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import replace
 
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus import vocabulary_of
@@ -13,14 +11,14 @@ from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.model import Transformer
 from viz_transformer.model.threads import threads
-from viz_transformer.recipes.provenance import make_own_folder, python_command, sha256, write_provenance
 from viz_transformer.recipes.recording import Recorder, moments_for, record_training
-from viz_transformer.recipes.two_layers import TWO_LAYERS
 from viz_transformer.trace import TrainingTrace
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Vocabulary
 
+#: Two layers of four heads a stack; the vocabulary's size is replaced by that of the sentences'.
+TWO_LAYERS = ModelConfig(vocab_size=1, n_heads=4, n_encoder_layers=2, n_decoder_layers=2)
 #: The model of the six pairs: two layers, four heads, learned in about a second.
 SIX_PAIRS_MODEL = replace(TWO_LAYERS, d_model=32, d_ff=64, max_length=20, dropout=0.1, bias=False)
 SIX_PAIRS_TRAINING = TrainConfig(n_steps=300, batch_size=6, warmup_steps=10, fused=False, seed=0)
@@ -112,40 +110,6 @@ def train_six_pairs(
     for _ in record_training(_steps(new_model, vocabulary, training), recorder):
         pass
     return recorder.trace()
-
-
-def write_six_pairs_trainings(folder: str | os.PathLike[str]) -> Path:
-    """Make the bundled trainings: two of the small model, and the large one's, in minutes.
-
-    On one thread: the same files on one machine.
-
-    >>> from viz_transformer.recipes import load_training, write_six_pairs_trainings
-    >>> folder = write_six_pairs_trainings("six-pairs")  # doctest: +SKIP
-    >>> for name in ("six-pairs-0", "six-pairs-large"):  # those of the package
-    ...     last = load_training(name).moments[-1]
-    ...     print(last.translations[0], last.traces[0].cross_attention.max().round(1))
-    hola mundo 0.9
-    hola mundo 0.4
-
-    Args:
-        folder: where ``seed-0.npz``, ``seed-1.npz`` and ``large.npz`` go, and ``made_by.json``.
-
-    Raises:
-        FileError: if the folder cannot be written, or holds other files of these names.
-    """
-    folder = make_own_folder(folder, "write_six_pairs_trainings", "seed-0.npz", "seed-1.npz", "large.npz")
-    with threads(1):
-        recorded = {f"seed-{seed}.npz": six_pairs_training(seed) for seed in (0, 1)}
-        # Ten moments of 144 heads are as many bytes as a file beside a lesson should have.
-        recorded["large.npz"] = train_six_pairs(LARGE_MODEL, LARGE_TRAINING, "large, seed 0", 10)
-    for name, trace in recorded.items():
-        trace.save(folder / name)
-    settings = {
-        "command": python_command("write_six_pairs_trainings", folder),
-        "training": {"seed-*.npz": asdict(SMALL_TRAINING), "large.npz": asdict(LARGE_TRAINING)},
-    }
-    write_provenance(folder, settings, {"sha256": {n: sha256((folder / n).read_bytes()) for n in recorded}})
-    return folder
 
 
 def _new_model(config: ModelConfig, seed: int) -> tuple[Transformer, Vocabulary]:

@@ -8,7 +8,7 @@ Axes are always ``[layer, head, query, key]``: the query position attends, the k
 to (Vaswani et al. 2017, section 3.2).
 """
 
-from viz_transformer.trace.attribution import LogitAttribution, LogitLens, PatchingMap
+from viz_transformer.trace.attribution import LogitAttribution, LogitLens, PatchingMap, ScoreParts
 from viz_transformer.trace.decode import (
     Candidate,
     DecodeStep,
@@ -41,6 +41,7 @@ __all__ = [
     "Patches",
     "PatchingMap",
     "Probable",
+    "ScoreParts",
     "Snapshot",
     "TrainingTrace",
     "attention_of",

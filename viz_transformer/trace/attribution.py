@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -170,6 +170,100 @@ class PatchingMap:
             return tuple(map(str, range(self.values.shape[1])))
         pairs = zip(self.clean_tokens, self.corrupted_tokens, strict=True)
         return tuple(clean if clean == corrupted else f"{clean}|{corrupted}" for clean, corrupted in pairs)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScoreParts:
+    """The parts of the score of one query with one key: they add up to it.
+
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> options = {"tokenizer": model.vocabulary, "layer": 1, "head": 0}
+    >>> parts = vt.attribution.score_parts(model.model, "el gato duerme", query=3, key=2, **options)
+    >>> parts.values.shape == (len(parts.query_parts), len(parts.key_parts))
+    True
+
+    Attributes:
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        layer: the head's layer, as the model counts.
+        head: counted from 0.
+        query: the position that looks.
+        key: the position that is looked at.
+        query_tokens: the tokens along the queries, [query].
+        key_tokens: the tokens along the keys, [key].
+        query_parts: what the query was made of: ``"embedding"``, or ``"word"`` and ``"position"``; then
+            ``"head 0·1"`` (layer, head), ``"cross head 0·1"``, ``"network 0"`` …; the last is ``"biases"``.
+        key_parts: what the key was made of, likewise.
+        values: what each pair adds to the score, float64 [query part, key part].
+        remainder: what the model adds to the score besides, such as the bias of a relative position.
+        score: the model's own, before the softmax.
+        raised: the tokens whose logits the head's output at the query raises most, each with how much, by
+            its direct way and with all norms kept as they are; empty where the stack writes none.
+        lowered: those that it lowers most, likewise.
+    """
+
+    kind: str
+    layer: int
+    head: int
+    query: int
+    key: int
+    query_tokens: tuple[str, ...]
+    key_tokens: tuple[str, ...]
+    query_parts: tuple[str, ...]
+    key_parts: tuple[str, ...]
+    values: NDArray[np.float64]
+    remainder: float
+    score: float
+    raised: tuple[tuple[str, float], ...] = ()
+    lowered: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse arrays that do not fit each other, and keep read-only copies."""
+        _freeze(self, values=(len(self.query_parts), len(self.key_parts)))
+
+    @property
+    def by_query(self) -> NDArray[np.float64]:
+        """What each part of the query adds, with all of the key, [query part]."""
+        return self.values.sum(1)
+
+    @property
+    def by_key(self) -> NDArray[np.float64]:
+        """What each part of the key adds, with all of the query, [key part]."""
+        return self.values.sum(0)
+
+    def shortened(self, most: int) -> ScoreParts:
+        """Return the same score with fewer parts on either side: the largest, all others as one, the biases.
+
+        Args:
+            most: how many parts a side may have, at least 3.
+        """
+        names, sums = [], []  # [side]
+        for of_side, sizes in (
+            (self.query_parts, np.abs(self.by_query)),
+            (self.key_parts, np.abs(self.by_key)),
+        ):
+            n_parts = len(of_side)
+            kept = [*range(n_parts - 1)]
+            if n_parts > most:
+                kept = sorted(np.argsort(-sizes[:-1], kind="stable")[: most - 2].tolist())
+            others = [part for part in range(n_parts - 1) if part not in kept]
+            groups = [*([part] for part in kept), *([others] if others else []), [n_parts - 1]]
+            told = [f"{len(others)} others"] if others else []
+            names.append((*(of_side[part] for part in kept), *told, of_side[-1]))
+            sums.append(np.array([np.isin(range(n_parts), group) for group in groups], dtype=float))
+        values = sums[0] @ self.values @ sums[1].T  # [query group, key group]
+        return replace(self, query_parts=names[0], key_parts=names[1], values=values)
+
+    def __repr__(self) -> str:
+        """Return the score and its largest pairs."""
+        query, key = self.query_tokens[self.query], self.key_tokens[self.key]
+        order = np.argsort(-np.abs(self.values), axis=None)[:5]
+        pairs = [
+            f"  {self.values[i, j]:+8.2f}  {self.query_parts[i]} at {query} with {self.key_parts[j]} at {key}"
+            for i, j in zip(*np.unravel_index(order, self.values.shape), strict=True)
+        ]
+        whole = f"head {self.layer}·{self.head}: the score of {key} for {query} is {self.score:.2f}"
+        return "\n".join([whole, *pairs])
 
 
 def _freeze(record: Any, **shapes: tuple[int, ...]) -> None:

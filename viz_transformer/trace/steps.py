@@ -19,9 +19,11 @@ from viz_transformer.trace.arrays import given_array
 from viz_transformer.trace.forward import FloatArray
 from viz_transformer.trace.kinds import find_kind
 
-#: The steps in order; a layer without a mask has no "masked", one without W_O ends earlier.
+#: The steps in order; a layer without rotary positions turns nothing, one without a mask has no
+#: "masked", one without W_O ends earlier.
 STEPS = (
-    "x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result",
+    "x", "q", "turned_q", "k", "turned_k", "v", "scores", "scaled", "masked", "weights", "output",
+    "concat", "result",
 )  # fmt: skip
 
 
@@ -45,15 +47,21 @@ class AttentionSteps:
         x: float32 ``[query, d_model]``, the vectors of the queries' positions.
         memory: float32 ``[key, d_model]``, the vectors of the keys' positions; None where they are x itself.
         w_q: float32 ``[head, d_model, d_head]``.
-        w_k: float32 ``[head, d_model, d_head]``.
-        w_v: float32 ``[head, d_model, d_head]``.
+        w_k: float32 ``[k/v head, d_model, d_head]``; of fewer k/v heads than heads each serves several
+            heads in a row.
+        w_v: as `w_k`.
         w_o: float32 ``[head · d_head, d_model]``, or None: then the heads are not joined.
         b_q: float32 ``[head, d_head]``, or None.
-        b_k: float32 ``[head, d_head]``, or None.
-        b_v: float32 ``[head, d_head]``, or None.
+        b_k: float32 ``[k/v head, d_head]``, or None.
+        b_v: as `b_k`.
         b_o: float32 ``[d_model]``, or None.
         mask: bool ``[query, key]``, True = may attend, or None: all may.
-        scale: whether the layer divides its scores by √d_head.
+        scale: whether the layer divides its scores.
+        divisor: by what; None stands for √d_head.
+        cos: float32 ``[position, d_head]``, of rotary positions: each number of a query or key is turned into
+            ``number · cos + its partner · sin``; None: no vector is turned.
+        sin: float32 ``[position, d_head]``, with its sign.
+        partner: for each number of a vector the index of its partner.
 
     Raises:
         UserError: if a shape does not fit the others, or an array holds NaN or infinity.
@@ -76,6 +84,10 @@ class AttentionSteps:
     b_o: FloatArray | None = None
     mask: NDArray[np.bool_] | None = None
     scale: bool = True
+    divisor: float | None = None
+    cos: FloatArray | None = None
+    sin: FloatArray | None = None
+    partner: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         """Convert to tuples and read-only arrays, and check every shape."""
@@ -100,15 +112,29 @@ class AttentionSteps:
                 f"w_q has shape {list(w_q.shape)}, but it must be [head, d_model, d_head], no axis empty"
             )
         n_heads, d_model, d_head = w_q.shape
+        n_shared = len(given_array(self.w_k, "w_k")) or 1
+        if n_heads % n_shared:
+            raise UserError(
+                f"{n_shared} heads of keys cannot serve {n_heads} heads in equal parts; check w_k"
+            )
+        shared = (n_shared, d_model, d_head)
         d_out = () if self.w_o is None else given_array(self.w_o, "w_o").shape[-1:]
         shapes = {
             "x": (n_queries, d_model), "memory": (n_keys, d_model),
-            "w_q": w_q.shape, "w_k": w_q.shape, "w_v": w_q.shape, "w_o": (n_heads * d_head, *d_out),
-            "b_q": (n_heads, d_head), "b_k": (n_heads, d_head), "b_v": (n_heads, d_head),
-            "b_o": (*d_out,), "mask": (n_queries, n_keys),
+            "w_q": w_q.shape, "w_k": shared, "w_v": shared, "w_o": (n_heads * d_head, *d_out),
+            "b_q": (n_heads, d_head), "b_k": (n_shared, d_head), "b_v": (n_shared, d_head),
+            "b_o": (*d_out,), "mask": (n_queries, n_keys), "cos": (n_keys, d_head), "sin": (n_keys, d_head),
         }  # fmt: skip
         for name, shape in shapes.items():
             self._set_array(name, shape)
+        turns = (self.cos, self.sin, self.partner)
+        if any(each is not None for each in turns):
+            if any(each is None for each in turns) or self.memory is not None:
+                raise UserError("rotary positions need cos, sin and partner, and no memory; give all or none")
+            partner = tuple(int(each) for each in self.partner or ())
+            if sorted(partner) != list(range(d_head)):
+                raise UserError(f"partner must hold each index from 0 to {d_head - 1} once")
+            object.__setattr__(self, "partner", partner)
 
     def _set_array(self, name: str, shape: tuple[int, ...]) -> None:
         value = getattr(self, name)
@@ -134,6 +160,11 @@ class AttentionSteps:
         return self.w_q.shape[0]
 
     @property
+    def root(self) -> float:
+        """What the scores are divided by, where they are divided."""
+        return math.sqrt(self.d_head) if self.divisor is None else self.divisor
+
+    @property
     def d_head(self) -> int:
         """Width of a query, a key or a value: d_k in the paper."""
         return self.w_q.shape[2]
@@ -143,6 +174,7 @@ class AttentionSteps:
         """The names of the steps that this layer has."""
         missing = {"masked"} if self.mask is None else set()
         missing |= {"concat", "result"} if self.w_o is None else set()
+        missing |= {"turned_q", "turned_k"} if self.cos is None else set()
         return tuple(step for step in STEPS if step not in missing)
 
     @property
@@ -181,6 +213,8 @@ class ComputedHead:
         output: ``[d_head]``, the sum of the values by their weights.
         concat: ``[head · d_head]``, the outputs of all heads, or None without W_O.
         result: ``[d_model]``, concat through W_O, or None without W_O.
+        turned_q: ``[d_head]``, the query turned by its position, or None without rotary positions.
+        turned_k: ``[key, d_head]``, the keys likewise.
     """
 
     x: NDArray[np.float64]
@@ -195,6 +229,8 @@ class ComputedHead:
     output: NDArray[np.float64]
     concat: NDArray[np.float64] | None = None
     result: NDArray[np.float64] | None = None
+    turned_q: NDArray[np.float64] | None = None
+    turned_k: NDArray[np.float64] | None = None
 
 
 def compute_head(
@@ -219,7 +255,7 @@ def compute_head(
         steps: the layer.
         head: index of the head, from 0.
         query: index of the query, from 0.
-        scale: whether scores are divided by √d_head; None does as the layer does.
+        scale: whether scores are divided by `steps.root`; None does as the layer does.
         mask: False lets the query attend to every key.
         temperature: scores are divided by it too; above 0.
 
@@ -234,7 +270,7 @@ def compute_head(
             raise UserError(f"{name}={index}, but there are {size}; choose 0 to {size - 1}")
     if not 0 < temperature < math.inf:
         raise UserError(f"temperature={temperature!r} must be a finite number above 0")
-    divisor = (math.sqrt(steps.d_head) if (steps.scale if scale is None else scale) else 1.0) * temperature
+    divisor = (steps.root if (steps.scale if scale is None else scale) else 1.0) * temperature
     allowed = steps.mask[query] if mask and steps.mask is not None else True
     every = range(steps.n_heads) if steps.w_o is not None else (head,)
     worked = {each: _attend(steps, each, query, divisor, allowed) for each in every}
@@ -250,13 +286,19 @@ def _attend(
     steps: AttentionSteps, head: int, query: int, divisor: float, allowed: Any
 ) -> dict[str, NDArray[np.float64]]:
     def project(vectors: FloatArray, name: str) -> NDArray[np.float64]:
-        bias = getattr(steps, f"b_{name}")
-        projected = vectors.astype(np.float64) @ getattr(steps, f"w_{name}")[head]
-        return projected if bias is None else projected + bias[head]
+        bias, matrices = getattr(steps, f"b_{name}"), getattr(steps, f"w_{name}")
+        served = head * len(matrices) // steps.n_heads
+        projected = vectors.astype(np.float64) @ matrices[served]
+        return projected if bias is None else projected + bias[served]
 
     q = project(steps.x[query], "q")  # [d_head]
     k, v = project(steps.key_vectors, "k"), project(steps.key_vectors, "v")  # [key, d_head]
-    scores = q @ k.T  # [key]
+    turned = {}
+    if steps.cos is not None and steps.sin is not None and steps.partner is not None:
+        partner = list(steps.partner)
+        turned["turned_q"] = q * steps.cos[query] + q[partner] * steps.sin[query]
+        turned["turned_k"] = k * steps.cos + k[:, partner] * steps.sin
+    scores = turned.get("turned_q", q) @ turned.get("turned_k", k).T  # [key]
     scaled = scores / divisor
     masked = np.where(allowed, scaled, -np.inf)
     # Subtracting the largest leaves the weights the same, and the exponential cannot overflow.
@@ -266,5 +308,5 @@ def _attend(
     return {
         "x": steps.x[query].astype(np.float64), "q": q, "k": k, "v": v, "scores": scores,
         "scaled": scaled, "masked": masked, "exponentials": exponentials, "weights": weights,
-        "output": weights @ v,
+        "output": weights @ v, **turned,
     }  # fmt: skip

@@ -22,8 +22,8 @@ from viz_transformer.training.run import Run
 #: By name, what else must be the same when a training goes on.
 Facts = dict[str, str]
 _DEFAULTS = {each.name: each.default for kind in (ModelConfig, TrainConfig) for each in fields(kind)}
-#: What Adam and Muon keep of earlier gradients.
-_MOMENTS = ("exp_avg", "exp_avg_sq", "momentum")
+#: What Adam and Muon keep of earlier gradients: torch's names by those in the file.
+_MOMENTS = {"exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq", "momentum": "momentum_buffer"}
 #: The name of the SHA-256 of all else, which files of earlier versions lack.
 _CHECKSUM = "sha256"
 
@@ -53,9 +53,9 @@ def save_state(
     tensors = {f"model.{name}": value for name, value in run.model.state_dict().items()}
     for name, parameter in run.model.named_parameters():
         for optimiser in run.optimisers:
-            for moment in _MOMENTS:
-                if moment in optimiser.state.get(parameter, {}):
-                    tensors[f"{moment}.{name}"] = optimiser.state[parameter][moment]
+            for moment, key in _MOMENTS.items():
+                if key in optimiser.state.get(parameter, {}):
+                    tensors[f"{moment}.{name}"] = optimiser.state[parameter][key]
     if average is not None:
         tensors |= {f"average.{name}": value for name, value in average.weights.items()}
     tensors |= {f"random.{name}": state for name, state in run.random_states.items()}
@@ -116,13 +116,11 @@ def load_state(
                 f"{now!r:.60}; resume it with the same settings, or start again in another folder"
             )
     run.model.load_state_dict(_part(tensors, "model"))
-    moments = {moment: _part(tensors, moment) for moment in _MOMENTS}
+    moments = {key: _part(tensors, moment) for moment, key in _MOMENTS.items()}
     names = {parameter: name for name, parameter in run.model.named_parameters()}
     for optimiser in run.optimisers:
         for parameter in chain.from_iterable(one["params"] for one in optimiser.param_groups):
-            state = {
-                moment: kept[names[parameter]] for moment, kept in moments.items() if names[parameter] in kept
-            }
+            state = {key: kept[names[parameter]] for key, kept in moments.items() if names[parameter] in kept}
             if "exp_avg" in state:
                 # Adam counts its steps per weight, as a float; not fused, always on the CPU.
                 count = parameter.new_tensor(float(step))

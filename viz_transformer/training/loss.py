@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from viz_transformer.corpus.batches import Batch, TextBatch
 
 
 def token_loss(
@@ -42,3 +47,28 @@ def token_loss(
     counted = real * weights[:, None]  # [batch, target]
     loss = (losses.view_as(counted) * counted).sum() / counted.sum()
     return loss, (right * counted).sum() / counted.sum()
+
+
+@torch.no_grad()
+def mean_loss(
+    logits_of: Callable[..., Tensor],
+    batches: Iterable[Batch | TextBatch],
+    pad_id: int,
+    device: torch.device | str = "cpu",
+) -> float:
+    """Return the mean cross-entropy of all tokens to predict in some batches, in nats.
+
+    Args:
+        logits_of: gives the logits of a batch's inputs, on the device.
+        batches: each once.
+        pad_id: positions with this label do not count.
+        device: where the model is.
+    """
+    total = n_tokens = 0.0
+    for batch in batches:
+        inputs = (torch.from_numpy(ids).to(device) for ids in batch.inputs)
+        labels = torch.from_numpy(batch.labels).to(device)  # [row, position]
+        loss, _ = token_loss(logits_of(*inputs), labels, pad_id)
+        n_real = int((labels != pad_id).sum())
+        total, n_tokens = total + loss.item() * n_real, n_tokens + n_real
+    return total / n_tokens

@@ -1,30 +1,26 @@
-"""Optimisers: Adam, or Muon for the layers' matrices and Adam for all else."""
+"""Optimisers and their learning rate: Adam, or Muon for the layers' matrices and Adam for all else."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
-from typing import overload
+import functools
+import math
+from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
+from torch.optim import Adam, AdamW, Optimizer
 
 from viz_transformer.config import TrainConfig
 from viz_transformer.model.stacks import Decoder, Encoder
 
-#: The polynomial's coefficients, which make small singular values grow fast, and its repetitions.
-_COEFFICIENTS, _TIMES = (3.4445, -4.7750, 2.0315), 5
-#: A step's size, root mean square, in units of the learning rate: about that of Adam's steps.
-_SIZE = 0.2
 
-
-def make_optimisers(model: nn.Module, config: TrainConfig, fused: bool) -> tuple[torch.optim.Optimizer, ...]:
+def make_optimisers(model: nn.Module, config: TrainConfig, fused: bool) -> tuple[Optimizer, ...]:
     """Return the optimisers of a model: Adam with the paper's β and ε (section 5.3), or two.
 
-    With ``"muon"``, Muon steps the matrices of attention and of the feed-forward networks, and
-    Adam the embeddings, biases and norms, both with the same learning rate. Weights decay apart
-    from the gradient (AdamW); biases and norms do not.
+    With ``"muon"``, torch's Muon steps the matrices of attention and of the feed-forward networks (Jordan
+    et al. 2024; the size of its steps is that of Liu et al. 2025, section 2.2), and Adam the embeddings,
+    biases and norms, both with the same learning rate. Weights decay apart from the gradient (AdamW);
+    biases and norms do not.
     """
     matrices: list[Tensor] = []
     if config.optimiser == "muon":
@@ -42,88 +38,62 @@ def make_optimisers(model: nn.Module, config: TrainConfig, fused: bool) -> tuple
         {"params": [one for one in others if one.ndim > 1], "weight_decay": decay},
         {"params": [one for one in others if one.ndim == 1], "weight_decay": 0.0},
     ]
-    adam = torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-9, fused=fused)
-    return (adam, Muon(matrices, weight_decay=decay)) if matrices else (adam,)
+    adam = AdamW(groups, betas=(0.9, 0.98), eps=1e-9, fused=fused)
+    if not matrices:
+        return (adam,)
+    return (adam, torch.optim.Muon(matrices, weight_decay=decay, adjust_lr_fn="match_rms_adamw"))
 
 
-class Muon(torch.optim.Optimizer):
-    """Muon: steps of the same size in every direction of a matrix's gradient.
+def learning_rate(step: int, config: TrainConfig) -> float:
+    """Return the rate of a step, counted from 1: a linear warm-up to the peak, then the schedule.
 
-    A gradient's few large singular values dominate it, the same few step after step, although the
-    others carry as much information. Muon replaces the gradient by the nearest orthogonal matrix,
-    in which all singular values are about 1.
+    ``"cosine"`` falls to zero at the last step (Loshchilov and Hutter 2017), ``"inverse_sqrt"``
+    in proportion to 1/√step, ``"constant"`` stays at the peak.
 
-    Torch's own Muon computes in bfloat16: on processors without it a step of 20 matrices of
-    192 × 192 and 192 × 512 takes 2.5 to 15 times as long (0.28 s against 0.11 s, one thread).
+    The paper's schedule (Vaswani et al. 2017, section 5.3) is ``"inverse_sqrt"`` with the peak
+    (d_model · warmup_steps)^-½: 0.0007 for its base model and 4,000 steps.
+
+    >>> from viz_transformer.config import TrainConfig
+    >>> from viz_transformer.training import learning_rate
+    >>> learning_rate(100, TrainConfig(learning_rate=0.01, warmup_steps=200))  # halfway up
+    0.005
 
     Args:
-        params: matrices only.
-        lr: the learning rate: the root mean square of a step is 0.2 of it.
-        momentum: how much of the average of earlier gradients a step keeps (Nesterov's momentum).
-        weight_decay: a step shrinks the matrices by this much times the learning rate.
-
-    Source: Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks"; the
-    size of the steps is that of Liu et al. 2025, "Muon is scalable for LLM training", section 2.2.
+        step: counted from 1.
+        config: with the peak, the warm-up and the schedule.
     """
-
-    def __init__(
-        self,
-        params: Iterable[Tensor],
-        lr: float = 1e-3,
-        momentum: float = 0.95,
-        weight_decay: float = 0.0,
-    ) -> None:
-        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
-
-    @overload
-    def step(self, closure: None = None) -> None: ...
-
-    @overload
-    def step(self, closure: Callable[[], float]) -> float: ...
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        """Take a step; `closure` is torch's way to compute the loss again."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            by_shape = defaultdict(list)  # those of one shape are computed together
-            for matrix in group["params"]:
-                if matrix.grad is not None:
-                    by_shape[matrix.shape].append(matrix)
-            for shape, matrices in by_shape.items():
-                gradients = [self._averaged(each, each.grad, group["momentum"]) for each in matrices]
-                steps = orthogonalised(torch.stack(gradients))  # [matrix, row, column]
-                size = _SIZE * max(shape) ** 0.5  # an orthogonal matrix's is 1/√max(shape)
-                torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
-                torch._foreach_add_(matrices, list(steps), alpha=-group["lr"] * size)
-        return loss
-
-    def _averaged(self, matrix: Tensor, gradient: Tensor, momentum: float) -> Tensor:
-        """Return the gradient, averaged with those before."""
-        state = self.state[matrix]
-        if not state:
-            state["momentum"] = torch.zeros_like(matrix)
-        state["momentum"].lerp_(gradient, 1 - momentum)
-        return gradient.lerp(state["momentum"], momentum)
+    peak, warmup = config.learning_rate, config.warmup_steps
+    if step <= warmup:
+        return peak * step / warmup
+    if config.schedule == "constant":
+        return peak
+    if config.schedule == "inverse_sqrt":
+        return peak * math.sqrt(max(1, warmup) / step)
+    done = (step - warmup) / max(1, config.n_steps - warmup)
+    return peak * 0.5 * (1 + math.cos(math.pi * done))
 
 
-def orthogonalised(
-    matrices: Float[Tensor, "*batch row column"],
-) -> Float[Tensor, "*batch row column"]:
-    """Return U S Vᵀ of matrices U Σ Vᵀ, with all of S between about 0.7 and 1.2.
+def spare_the_compiler() -> None:
+    """Let torch's Adam and AdamW do without torch's compiler in this process.
 
-    A singular value below 0.0015 of the matrix's norm stays smaller.
-
-    Source: Jordan et al. 2024: a polynomial of the matrix is a polynomial of its singular values.
+    Five of their methods import it, only to tell it that they are not to be compiled. That takes 2.4 seconds
+    of a processor and 70 MiB, in every kernel of a class. A torch whose methods are written in another way
+    is left as it is.
     """
-    if matrices.shape[-2] > matrices.shape[-1]:
-        return orthogonalised(matrices.mT).mT
-    linear, cubic, quintic = _COEFFICIENTS
-    x = matrices / (matrices.norm(dim=(-2, -1), keepdim=True) + 1e-7)  # no singular value above 1
-    for _ in range(_TIMES):
-        square = x @ x.mT  # [..., row, row]
-        x = linear * x + (cubic * square + quintic * (square @ square)) @ x  # [..., row, column]
-    return x
+    for name in ("add_param_group", "load_state_dict", "state_dict", "zero_grad"):
+        if method := getattr(getattr(Optimizer, name), "__wrapped__", None):
+            method.__dynamo_disable = method  # torch keeps here what the compiler leaves alone
+    for kind in (Adam, AdamW):
+        if step := getattr(vars(kind).get("step"), "__wrapped__", None):  # AdamW may have Adam's
+            kind.step = _in_its_mode(step)  # type: ignore[method-assign]
+
+
+def _in_its_mode(step: Any) -> Any:
+    """Return a step that records gradients only where its optimiser can be differentiated."""
+
+    @functools.wraps(step)
+    def plain(self: Optimizer, *arguments: Any, **options: Any) -> Any:
+        with torch.set_grad_enabled(self.defaults["differentiable"]):
+            return step(self, *arguments, **options)
+
+    return plain

@@ -17,8 +17,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.training.distributed import all_reduce_sum, data_parallel, rank, undo_average
 from viz_transformer.training.loss import token_loss
-from viz_transformer.training.optimisers import make_optimisers
-from viz_transformer.training.schedule import learning_rate
+from viz_transformer.training.optimisers import learning_rate, make_optimisers
 
 Model = TypeVar("Model", bound=Transformer | DecoderOnly | EncoderOnly)
 

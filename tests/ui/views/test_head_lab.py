@@ -135,6 +135,14 @@ def test_a_head_is_switched_off(kept_page: Page, exported: Path, translator) -> 
     switch.press("Enter")
     drawn(root)
     check_words(root, translator, [])
+    other = {"kind": "cross", "layer": 1, "head": 2}
+    small = head_button(root, *other.values())
+    small.click()  # chosen, and still on
+    expect(root.get_by_role("switch")).to_have_accessible_name("cross layer 1 head 2 is on")
+    expect(small).to_have_attribute("aria-pressed", "false")
+    small.evaluate("(node) => { for (let i = 0; i < 31; i++) node.click(); }")
+    drawn(root)
+    check_words(root, translator, [{**other, "factor": 0}])
 
 
 def test_heads_are_chosen_and_changed_by_keys(kept_page: Page, exported: Path, translator) -> None:
@@ -153,7 +161,7 @@ def test_heads_are_chosen_and_changed_by_keys(kept_page: Page, exported: Path, t
     )
 
     head_button(root, *GENDER.values()).focus()
-    for key, factor in (("Enter", 1), ("Space", 0)):
+    for key, factor in (("Enter", 0), ("Enter", 1), ("Space", 0)):  # first it is chosen
         kept_page.keyboard.press(key)
         drawn(root)
         check_words(root, translator, [{**GENDER, "factor": factor}])
@@ -226,7 +234,8 @@ def test_a_page_without_a_model_names_what_needs_one(kept_page: Page, tmp_path: 
     head_button(root, "encoder", 1, 1).click()
     drawn(root)
     expect(problem).to_be_hidden()
-    head_button(root, "cross", 0, 0).click()  # two at once
+    for _ in range(2):
+        head_button(root, "cross", 0, 0).click()  # chosen, then off: two at once
     lacks = "needs the running notebook.*knows each head alone.*Still shown: .*, without encoder head 1·1"
     expect(problem).to_have_text(re.compile(lacks, re.DOTALL))
     check_words(root, translator, [{**GENDER, "factor": 0}])

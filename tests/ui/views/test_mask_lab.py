@@ -179,7 +179,7 @@ def test_it_opens_on_a_leak_that_changes_what_is_written(shown: Shown, view: Mas
     assert len(widths) == 6
     wide = [at for at, width in enumerate(widths) if width > 1.5]  # a thinner one would not be seen
     np.testing.assert_allclose(np.array(widths)[wide] / widths[0], leaks[wide] / leaks[0], rtol=1e-4)
-    expect(shown.root.locator(":is(.vt-ring, .vt-switch.vt-of-you)")).to_have_count(0)
+    expect(shown.root.locator(":is(.vt-ring, .vt-toggle.vt-of-you)")).to_have_count(0)
     shown.root.get_by_role("switch", name="hide the future").click()
     expect(shown.root.locator(".vt-ring")).to_have_count(21)  # closed by the viewer
     expect(shown.headline).to_have_text("Nothing leaks: cansado moves only outputs that may depend on it")

@@ -130,7 +130,7 @@ def test_the_claim_is_judged_by_the_measurement(root: Locator, made: PositionLab
 
 def test_the_page_reads_any_order(root: Locator, made: PositionLab) -> None:
     turn_to(root, "shuffle")
-    shown, toggle = root.locator("[data-shown]"), root.get_by_role("button", name=re.compile("^positions"))
+    shown, toggle = root.locator("[data-shown]"), root.get_by_role("switch", name="positions")
     check_order(root, made, WRITTEN, True)
     slider(root, "place of cat").press("ArrowUp")
     check_order(root, made, [0, 1, 2, 4, 3], True)
@@ -156,8 +156,9 @@ def test_a_page_without_a_model_carries_the_answers_for_its_orders(
     expect(slider(root, "place of cat")).to_have_count(0)
     root.get_by_label("read as").select_option(label="the cat sees the dog")
     check_order(root, made, SWAPPED, True)
-    root.get_by_role("button", name="positions on").click()
+    root.get_by_role("switch", name="positions", checked=True).click()
     check_order(root, made, SWAPPED, False)
+    expect(root.get_by_role("switch", name="positions")).not_to_be_checked()
     expect(root.locator(".vt-line")).to_contain_text("No vector changes")
     expect(root.locator(".vt-inspector")).to_contain_text("permutation equivariant")
     assert set(root.locator(".vt-amount").all_text_contents()) == {"0.00"}

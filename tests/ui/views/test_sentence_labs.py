@@ -117,6 +117,28 @@ def test_a_trace_is_switched_without_python(kept_page: Page, tmp_path: Path, tra
     change = np.subtract(*(traces[word].encoder_attention[1, 0, 11, 6] for word in ("wide", "tired")))
     expect(Explorer(root).pair).to_contain_text(f"street: {change:+.2f}".replace("-", "−"))
     expect(Explorer(root).title).to_contain_text("Difference")
+    expect(root.locator(".vt-line")).to_contain_text("“wide” minus “tired”. Green: more in “wide”.")
+
+
+def test_a_switch_keeps_the_word_that_is_shown(
+    kept_page: Page, tmp_path: Path, translator: Translator
+) -> None:
+    """Also where none was pinned: each trace alone would rest on another."""
+    traces = {word: translator.trace(f"the teacher lost {word} book") for word in ("her", "his")}
+    switch = vt.trace_switch(traces, kind="encoder", difference=True)
+    open_exported(kept_page, export_html(switch, tmp_path / "switch.html"), ".vt-explorer")
+    head = kept_page.locator("main .vt-headline")
+    expect(head).to_contain_text("Reading her, ")
+    for label, says in (
+        ("his", "Reading his, "),
+        ("difference", "less in “his” than in “her”: −1.00"),
+        ("her", "Reading her, "),
+    ):
+        kept_page.get_by_role("group", name="Trace", exact=True).get_by_role("button", name=label).click()
+        expect(head).to_contain_text(says)
+        role = "vt-of-query"  # who attends has one colour, in the sentence and on its chip
+        expect(head.locator("bdi").first).to_have_class(role)
+        expect(kept_page.locator("main .vt-chip[aria-pressed=true]")).to_contain_class(role)
 
 
 # --- The architecture -----------------------------------------------------------------------------

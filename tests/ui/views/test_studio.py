@@ -213,7 +213,7 @@ def test_the_inspector_has_doors_to_the_other_rooms(studio: Studio) -> None:
             studio.shows(room, **OPENED)
 
 
-def test_a_head_is_off_in_the_room_of_heads_off_and_the_one_chosen_there_is_seen_in_the_others(
+def test_the_room_of_heads_off_suggests_the_strongest_and_the_one_chosen_there_is_seen_in_the_others(
     studio: Studio,
 ) -> None:
     def goes_on(room: str) -> None:
@@ -223,11 +223,12 @@ def test_a_head_is_off_in_the_room_of_heads_off_and_the_one_chosen_there_is_seen
 
     headline = studio.open.locator(".vt-headline")
     goes_on("off")
-    expect(headline).to_contain_text("Without cross head 1·2")
-    studio.open.get_by_role("button", name="All heads on").click()
+    expect(headline).to_contain_text("cross head 1·2 looks")
+    studio.open.get_by_role("button", name="Switch off the strongest").click()
+    expect(headline).to_contain_text("Without ")
     studio.go("writing")
-    studio.go("off")  # as it was left: no other head was chosen
-    expect(studio.open.get_by_role("button", name="All heads on")).to_be_disabled()
+    studio.go("off")  # as it was left
+    studio.open.get_by_role("button", name="All heads on").click()
     studio.open.locator(".vt-heads").get_by_role("button", name="encoder layer 1 head 3").first.click()
     goes_on("heads")
     expect(studio.open.locator(".vt-title")).to_have_text("Encoder self-attention · layer 1 · head 3")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,11 @@ from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.course_map import lesson_link, lesson_title
+from viz_transformer.errors import UserError
+from viz_transformer.huggingface_text import HuggingFaceReader, HuggingFaceText
+from viz_transformer.intervening import AttentionSite, find_sites
+from viz_transformer.intervening.blocks import BlockPart, read_blocks
+from viz_transformer.intervening.layer_parts import layer_steps
 from viz_transformer.model import EncoderOnly, Transformer, attend
 from viz_transformer.model.autoregressive import AutoregressiveModel
 from viz_transformer.model.families.embedding import Embedding
@@ -19,11 +24,12 @@ from viz_transformer.model.masks import causal_mask
 from viz_transformer.model.positional import embedding_scale, make_positions, sinusoidal_encoding
 from viz_transformer.source_code import show_source
 from viz_transformer.text_model import TextModel
+from viz_transformer.trace import ForwardTrace
 from viz_transformer.vocabulary import Vocabulary
 from viz_transformer.widgets.architecture.view import Architecture
 from viz_transformer.widgets.attention_stepper.live import attention_steps
 from viz_transformer.widgets.attention_stepper.payload import layer_payload
-from viz_transformer.widgets.base.live import give_engine, text_for
+from viz_transformer.widgets.base.live import give_engine, reader_of, text_for
 
 _TEXTS = {
     "translate": "the black cat sleeps",
@@ -31,30 +37,47 @@ _TEXTS = {
     "fill": "el [?] negro duerme",
 }
 _LIKELIEST = 5
+_LAB = "a picture of its architecture"
+#: What a page may carry of one text.
+_MOST_BYTES = 48 * 1024 * 1024
+#: What configurations call the function between the matrices of a feed-forward network.
+_ACTIVATIONS = ("hidden_act", "activation_function", "hidden_activation", "activation")
 
 
 def architecture(
-    model: TextModel, text: str | None = None, *, step: int = -1, engine: str | None = None
+    model: Any,
+    text: str | None = None,
+    *,
+    step: int = -1,
+    engine: str | None = None,
+    tokenizer: Any = None,
 ) -> Architecture:
     """Return the whole model as one picture, through which a sentence flows step by step.
+
+        vt.architecture(translator, "the black cat sleeps")
+        vt.architecture(llama, "The capital of France is", tokenizer=tokenizer)
 
     >>> import viz_transformer as vt
     >>> view = vt.architecture(vt.load_translator(), "the black cat sleeps", step=3)
 
     Args:
-        model: a translator, language model or masked-word model.
-        text: the first sentence; the view takes others. None takes one that suits the model.
+        model: a translator, language model or masked-word model; or a model of Hugging Face's with one
+            stack of blocks, drawn as it runs: norms before or after, networks with a gate, keys and
+            values that several heads share.
+        text: the first sentence; the view takes others. None takes one that suits a model of ours.
         step: the step at which the picture begins, from 0; by default the last, with every box filled.
         engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
+        tokenizer: that of a Hugging Face model.
 
     Raises:
         UserError: if the model cannot read the text, there is no such step, or the page cannot run
             the model.
     """
+    model = reader_of(model, _TEXTS, _LAB, tokenizer)
     return _architecture(model, text, step, engine, goes_on=True)
 
 
-def architecture_of_text(model: TextModel, text: str, engine: str | None = None) -> Architecture:
+def architecture_of_text(model: Any, text: str, engine: str | None = None) -> Architecture:
     """Return the picture of a text as it stands, which a language model does not continue: its last step.
 
     Args:
@@ -69,9 +92,11 @@ def architecture_of_text(model: TextModel, text: str, engine: str | None = None)
 
 
 def _architecture(
-    model: TextModel, text: str | None, step: int, engine: str | None, *, goes_on: bool
+    model: Any, text: str | None, step: int, engine: str | None, *, goes_on: bool
 ) -> Architecture:
-    text = text_for(model, text, _TEXTS, "a picture of its architecture")
+    text = text_for(model, text, _TEXTS, _LAB)
+    if isinstance(model, HuggingFaceReader):
+        return _theirs(model, text, step, engine, goes_on)
     config = model.config
     kinds = config.attention_layers
     view = Architecture(
@@ -84,6 +109,86 @@ def _architecture(
         step=step,
     )
     return give_engine(view, "architecture", model, engine, {"goesOn": goes_on})
+
+
+def _theirs(
+    model: HuggingFaceReader, text: str, step: int, engine: str | None, goes_on: bool
+) -> Architecture:
+    """Return the picture of a model of Hugging Face's."""
+    known: dict[str, tuple[ForwardTrace, list[BlockPart], Tensor | None]] = {}
+
+    def read(sentence: str) -> tuple[ForwardTrace, list[BlockPart], Tensor | None]:
+        """Let the model read a sentence once, however often a view asks."""
+        if sentence not in known:
+            known.clear()
+            known[sentence] = read_blocks(model.model, _reading(model, sentence, goes_on))
+        return known[sentence]
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        sentence = request["sentence"]
+        if "kind" not in request:
+            return _reply_of_theirs(model, *read(sentence))
+        run = _reading(model, sentence, goes_on)
+        return layer_payload(layer_steps(model.model, run, request["kind"], request["layer"]), sentence)
+
+    _, parts, logits = read(text)
+    if parts[-1].kind == "rest" and step == -1:
+        step = -2
+    site = find_sites(model.model)[0]
+    width = next(part.vectors for part in parts if part.vectors is not None).shape[-1]
+    view = Architecture(
+        answer,
+        text,
+        boxes=[Box(part.key, part.kind, part.stack, part.layer, part.parameters)._asdict() for part in parts],
+        parts=_parts_of_theirs(model, parts, site),
+        sizes={
+            "d_model": width,
+            "n_heads": site.n_heads,
+            "n_words": 0 if logits is None else logits.shape[-1],
+        },
+        kinds=(site.kind,),
+        step=step,
+    )
+    return give_engine(view, "architecture", model, engine)
+
+
+def _reading(model: HuggingFaceReader, text: str, goes_on: bool) -> Callable[[], ForwardTrace]:
+    """Return what lets a model read a text, and where it goes on, what it writes."""
+    if goes_on and isinstance(model, HuggingFaceText):
+        answer = model.answer(text)
+        return lambda: model.judge(text, answer)[0]
+    return lambda: model.trace(text)
+
+
+def _reply_of_theirs(
+    model: HuggingFaceReader, trace: ForwardTrace, parts: list[BlockPart], logits: Tensor | None
+) -> dict[str, Any]:
+    """Return what `architecture_reply` does."""
+    (kind,) = trace.kinds
+    weights = trace.attention(kind)
+    assert weights is not None  # a kind that is present
+    n_bytes = weights.nbytes + sum(part.vectors.nbytes for part in parts if part.vectors is not None)
+    if n_bytes > _MOST_BYTES:
+        raise UserError(
+            f"the vectors of {weights.shape[-1]} tokens take {n_bytes / 2**20:.0f} MiB in all parts, and "
+            f"this picture carries at most {_MOST_BYTES / 2**20:.0f}; give a shorter text"
+        )
+    likeliest = None
+    if logits is not None and logits.ndim == 2 and logits.shape[-1] > _LIKELIEST:
+        shares, ids = logits.float().softmax(-1).topk(_LIKELIEST)
+        likeliest = [
+            [[token, share] for token, share in zip(model.tokens_of(row), each, strict=True)]
+            for row, each in zip(ids.tolist(), shares.tolist(), strict=True)
+        ]
+    attentions = [part.key for part in parts if part.kind.endswith("attention")]
+    return {
+        "source": list(trace.query_tokens(kind)) if kind == "encoder" else None,
+        "target": list(trace.target_tokens) if kind == "decoder" else None,
+        "written": None if trace.output_tokens is None else list(trace.output_tokens),
+        "vectors": {part.key: part.vectors.numpy().tobytes() for part in parts if part.vectors is not None},
+        "weights": {key: each.astype("<f4").tobytes() for key, each in zip(attentions, weights, strict=True)},
+        "likeliest": likeliest,
+    }
 
 
 @torch.no_grad()
@@ -364,6 +469,57 @@ def parts_of(config: ModelConfig) -> dict[str, dict[str, Any]]:
         }
         for name, (lines, text, formula, lesson, carried_out) in told.items()
     }
+
+
+def _parts_of_theirs(
+    model: HuggingFaceReader, parts: list[BlockPart], site: AttentionSite
+) -> dict[str, dict[str, Any]]:
+    """Return what `parts_of` does, of the parts that a model of Hugging Face's has."""
+    ours = parts_of(ModelConfig(family="encoder" if site.kind == "encoder" else "decoder", vocab_size=8))
+    config = model.model.config.get_text_config()
+    d, n = site.d_head, site.n_heads
+    shared = getattr(config, "num_key_value_heads", None) or n
+    heads = f" Here {n} heads of {d} numbers"
+    heads += f"; {shared} heads of keys and values serve {n // shared} each." if shared < n else "."
+    if any(getattr(config, name, None) for name in ("rope_parameters", "rope_theta")):
+        heads += " Queries and keys are turned by their positions first."
+    of_kind = {part.kind: part for part in reversed(parts)}
+    told = {}
+    for kind, part in of_kind.items():
+        known = dict(ours.get(kind) or ours["output"])
+        carried_out = part.modules[0] if part.modules else model.model
+        if kind in ("norm", "add_norm", "last_norm"):
+            norm = type(part.modules[-1]).__name__
+            summed = "x + part(x)" if kind == "add_norm" else "x"
+            known["formula"] = f"{norm}({summed})"
+        elif kind.endswith("attention"):
+            known["text"] += heads
+            known["formula"] = "softmax(Q Kᵀ / √d_k) V"
+        elif kind == "feed_forward":
+            widths = [
+                f"{name.rpartition('.')[2] or 'dense'} {weight.shape[1]:,} → {weight.shape[0]:,}"
+                if hasattr(module, "in_features")
+                else f"{name.rpartition('.')[2]} {weight.shape[0]:,} → {weight.shape[1]:,}"
+                for outer in part.modules
+                for name, module in outer.named_modules()
+                if (weight := getattr(module, "weight", None)) is not None and weight.ndim == 2
+            ]
+            gated = any("gate" in each for each in widths)
+            known["text"] += f"{' It has a gate.' if gated else ''} Here {', '.join(widths[:4])}."
+            act = next((getattr(config, each) for each in _ACTIVATIONS if hasattr(config, each)), "f")
+            known["formula"] = f"({act}(x W_gate) · x W_up) W_down" if gated else f"{act}(x W₁ + b₁) W₂ + b₂"
+        elif kind == "embedding":
+            known["formula"] = "x = E[id]"
+        elif kind == "output":
+            known["formula"] = "softmax(x W)"
+        elif kind == "rest":
+            names = [name for name, module in model.model.named_children() if module in part.modules]
+            known |= {"name": ", ".join(names), "lines": names, "formula": f"{names[0]}(x)"}
+            known["text"] = "It reads the last vectors, and what it makes of them is not drawn."
+        elif kind == "add":
+            known["formula"] = "x + part(norm(x))"
+        told[kind] = known | {"source": _source(type(carried_out).forward)}
+    return told
 
 
 def _head_formula(config: ModelConfig) -> str:

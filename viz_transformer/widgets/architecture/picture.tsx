@@ -5,7 +5,7 @@ import { elide, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import { css, signedRgb, weightRgb } from "../base/ramps.ts";
 import { type Column, keyBefore, type Lanes, laneOf } from "./lanes.ts";
-import { type Box, type Depth, isAttention, type Stack } from "./steps.ts";
+import { type Box, type Depth, isAttention, roleOf, type Stack } from "./steps.ts";
 import { colourLimit, drawnWeights, type Reply, tokensOf, vectorOf, weightsOf } from "./values.ts";
 
 const CELLS = 12; // numbers of a vector that a strip shows
@@ -82,11 +82,12 @@ function Stacked({ scene, stack }: { scene: Scene; stack: Stack }) {
       {tokens.map((token, row) => {
         const y = laneOf(lanes, stack, row);
         const isChosen = row === chosen[stack] && stack === scene.box.stack;
+        const own = isChosen ? roleOf(scene.box) : role;
         const box = { y: y - 0.42 * lane, height: 0.84 * lane, rx: 0.42 * lane };
         const written = gap && token !== "<mask>" ? null : reply.likeliest?.[row]?.[0];
         return (
           <g
-            class={`vt-lane vt-lane-of-${role}`}
+            class={`vt-lane vt-of-${own} vt-lane-of-${own}`}
             key={`${row} ${token}`}
             data-there={row < here}
             data-chosen={isChosen}

@@ -3,7 +3,7 @@
 import { visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import { named, type Piece } from "../base/pieces.ts";
-import { type Box, type Depth, isAttention, type Step } from "./steps.ts";
+import { type Box, type Depth, isAttention, roleOf, type Step } from "./steps.ts";
 import { drawnWeights, type Reply, tokensOf, weightsOf } from "./values.ts";
 
 interface Told {
@@ -24,7 +24,7 @@ export const placeOf = ({ stack, layer }: Box) => (layer === null ? stack : `${s
 /** What is seen, in one line. */
 export function headlineOf(told: Told): Piece[] {
   const { reply, box, row } = told;
-  const word = named(box.stack === "encoder" ? "key" : "query", tokensOf(reply, box.stack)[row]);
+  const word = named(roleOf(box), tokensOf(reply, box.stack)[row]);
   if (box.part === "output") {
     const [likeliest, share] = reply.likeliest?.[row]?.[0] ?? ["", 0];
     const end = [", the model writes ", named("query", likeliest), `: ${percent(share)}`];
@@ -60,7 +60,7 @@ const isWriting = ({ reply, box }: Chosen) =>
 function doingOf(chosen: Chosen): Piece[] {
   return isWriting(chosen)
     ? ["Writing ", named("query", wordOf(chosen))]
-    : ["Reading ", named(chosen.box.stack === "encoder" ? "key" : "query", wordOf(chosen))];
+    : ["Reading ", named(roleOf(chosen.box), wordOf(chosen))];
 }
 
 /** The word that the chosen vector writes in a layer of a decoder, else the one that it reads. */

@@ -46,6 +46,9 @@ export function stepToReach(steps: readonly Step[], step: number, key: string): 
   );
 }
 
+/** The role of the chosen word: who attends, or of a decoder what is written; else what is read. */
+export const roleOf = (box: Box) => (box.stack === "encoder" && !isAttention(box) ? "key" : "query");
+
 /** Whether a box is an attention. */
 export const isAttention = ({ part }: Box) => part.endsWith("attention");
 

@@ -62,6 +62,7 @@ class Architecture(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.architecture(model, {sentence})"
     shares = Shares(
         {"sentence": "sentence", "place": "box", "head": "head", "query": "row"}, news={"step": _END}
     )
@@ -155,8 +156,12 @@ class Architecture(View):
         return ({"sentence": TEXT}, layer)
 
     def questions(self) -> list[dict[str, Any]]:
-        """Return the one request that this state needs."""
-        return [{"sentence": self.sentence}]
+        """Return the requests that this state needs."""
+        here: dict[str, Any] = {"sentence": self.sentence}
+        if self.depth != "head" or self.engine or self.layer is None:
+            return [here]
+        kind = "cross" if self._box["part"] == "cross_attention" else self._box["stack"]
+        return [here, {**here, "kind": kind, "layer": self.layer}]
 
     @property
     def steps(self) -> list[Step]:

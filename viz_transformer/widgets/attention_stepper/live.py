@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from viz_transformer.analysis import word_index
 from viz_transformer.errors import UserError
+from viz_transformer.huggingface_text import HuggingFaceReader
+from viz_transformer.intervening import find_sites
+from viz_transformer.intervening.layer_parts import layer_steps
 from viz_transformer.model.attention_hooks import AttentionInputs, watched
 from viz_transformer.model.interventions import UNCHANGED, Interventions
-from viz_transformer.text_model import TextModel
 from viz_transformer.trace import KINDS, AttentionSteps, ForwardTrace
 from viz_transformer.vocabulary.tokeniser import EOS, PAD, SOS
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
-from viz_transformer.widgets.base.live import check_suits, give_engine, plain_interventions
+from viz_transformer.widgets.base.live import give_engine, plain_interventions, reader_of
 
 _CLEAR = 0.9  # of a weight: then one key is seen to be chosen
 _TASKS = ("translate", "continue", "fill")
 
 
 def attention_steps(
-    model: TextModel,
+    model: Any,
     text: str,
     *,
     kind: str | None = None,
     layer: int = 0,
     interventions: Interventions | None = None,
+    tokenizer: Any = None,
 ) -> AttentionSteps:
     """Return the inputs and weight matrices of one attention layer for one sentence.
 
@@ -36,19 +41,22 @@ def attention_steps(
     'cross'
 
     Args:
-        model: the translator, language model or masked-word model, whose scores must be dot
-            products of unturned vectors.
+        model: a translator, language model or masked-word model of ours, whose scores must be dot
+            products of unturned vectors; or a model of Hugging Face's that reads text.
         text: what it reads; a translator's decoder reads its own translation of it.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``; None takes the last that the model has.
         layer: index of the layer, from 0.
-        interventions: what to switch off or replace in the whole model; None changes nothing.
+        interventions: what to switch off or replace in the whole model, of ours alone; None changes nothing.
+        tokenizer: that of a Hugging Face model.
 
     Raises:
-        UserError: if the text does not suit the model, it has no such layer or one with
-            rotary positions or additive scoring, or the interventions change the layer's heads.
+        UserError: if the text does not suit the model, it has no such layer, or one whose weights have
+            more in them than these steps; of ours, if the interventions change the layer's heads.
     """
-    check_suits(model, _TASKS, "an attention stepper")
-    kind = kind or list(model.config.attention_layers)[-1]
+    model = _model_of(model, tokenizer, interventions)
+    kind = kind or [*_layers_of(model)][-1]
+    if isinstance(model, HuggingFaceReader):
+        return layer_steps(model.model, lambda: model.trace(text), kind, layer)
     changes = UNCHANGED if interventions is None else interventions
     if any((change.kind, change.layer) == (kind, layer) for change in changes.heads):
         raise UserError(
@@ -61,7 +69,7 @@ def attention_steps(
 
 
 def attention_stepper(
-    model: TextModel,
+    model: Any,
     text: str,
     *,
     kind: str | None = None,
@@ -71,8 +79,12 @@ def attention_stepper(
     step: int | str = 0,
     interventions: Interventions | None = None,
     engine: str | None = None,
+    tokenizer: Any = None,
 ) -> AttentionStepper:
     """Return a view that computes one head of a model step by step, number by number.
+
+        vt.attention_stepper(translator, "the black cat sleeps")
+        vt.attention_stepper(llama, "the black cat sleeps", tokenizer=tokenizer)
 
     >>> import viz_transformer as vt
     >>> stepper = vt.attention_stepper(vt.load_translator(), "the black cat sleeps", query="gato")
@@ -80,7 +92,9 @@ def attention_stepper(
     ('cross', 0, 0)
 
     Args:
-        model: the translator, language model or masked-word model.
+        model: the translator, language model or masked-word model, or a model of Hugging Face's that
+            reads text: Llama-, GPT-2- and BERT-like ones, with their rotary positions, shared keys and
+            values, mask and scale. Its weights, computed again, equal its own, or it is refused.
         text: the first text; the view takes others.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``; None takes the last that the model has.
         layer: index of the layer, from 0.
@@ -92,6 +106,7 @@ def attention_stepper(
         interventions: what to switch off or replace in the whole model, for every sentence. The
             view's own switches change the head that it shows, and that alone.
         engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
+        tokenizer: that of a Hugging Face model.
 
     Raises:
         UserError: as `attention_steps`, or if there is no such head, word or step, or the page cannot
@@ -101,13 +116,15 @@ def attention_stepper(
     def source(text: str, kind: str, layer: int) -> AttentionSteps:
         return attention_steps(model, text, kind=kind, layer=layer, interventions=interventions)
 
-    check_suits(model, _TASKS, "an attention stepper")
-    layers = model.config.attention_layers
+    model = _model_of(model, tokenizer, interventions)
+    layers = _layers_of(model)
     kind = kind or list(layers)[-1]
     changes = UNCHANGED if interventions is None else interventions
     if layer is None and head is None and query is None and kind in layers and not changes.heads:
         layer = layers[kind] - 1
-        head, query = clearest(model.trace(text, interventions=interventions), kind, layer)
+        theirs = isinstance(model, HuggingFaceReader)
+        trace = model.trace(text) if theirs else model.trace(text, interventions=interventions)
+        head, query = clearest(trace, kind, layer, without_first=theirs)
     steps = source(text, kind, layer or 0)
     second = min(1, len(steps.query_tokens) - 1)
     place = second if query is None else word_index(steps.query_tokens, query)
@@ -128,7 +145,23 @@ def attention_stepper(
     return give_engine(view, "attention_stepper", model, engine, context)
 
 
-def clearest(trace: ForwardTrace, kind: str, layer: int) -> tuple[int, int]:
+def _model_of(model: Any, tokenizer: Any, interventions: Interventions | None) -> Any:
+    """Return a model of ours, or one of Hugging Face's with its tokenizer."""
+    model = reader_of(model, _TASKS, "an attention stepper", tokenizer)
+    if isinstance(model, HuggingFaceReader) and interventions is not None:
+        raise UserError("interventions= is for models of ours; of this one, vt.head_lab changes heads")
+    return model
+
+
+def _layers_of(model: Any) -> Mapping[str, int]:
+    """Return the kinds of attention that a model has, and how many layers of each."""
+    if isinstance(model, HuggingFaceReader):
+        counts = Counter(site.kind for site in find_sites(model.model))
+        return {kind: counts[kind] for kind in KINDS if counts[kind]}
+    return model.config.attention_layers
+
+
+def clearest(trace: ForwardTrace, kind: str, layer: int, *, without_first: bool = False) -> tuple[int, int]:
     """Return the head and the query of a layer in which a word attends most clearly to another one.
 
     It is the first query, but for the one at the beginning, that gives nearly all of its weight to another
@@ -138,11 +171,13 @@ def clearest(trace: ForwardTrace, kind: str, layer: int) -> tuple[int, int]:
         trace: what the model made of a text.
         kind: of attention that the trace has.
         layer: index of the layer, from 0.
+        without_first: whether the first key does not count, on which the heads of large models rest.
     """
     attention = trace.attention(kind)  # [layer, head, query, key]
     assert attention is not None  # its layers were counted
     weights = attention[layer].copy()  # [head, query, key]
     n_queries, n_keys = weights.shape[1:]
+    weights[:, :, : int(without_first and n_keys > 1)] = 0
     marks = (PAD, SOS, EOS)
     weights[:, np.isin(trace.query_tokens(kind), marks)] = 0
     weights[:, :, np.isin(trace.key_tokens(kind), marks)] = 0
@@ -178,7 +213,9 @@ def thinking_machines(*, step: int | str = 0) -> AttentionStepper:
         w_k=np.array([[[0, 1, 1], [0, -1, 1], [1, 0, 0], [-1, 0, 0]]], np.float32),
         w_v=np.array([[[0, 0, 1], [0.5, -1, 0], [1, 0, 0], [0, 0, 1]]], np.float32),
     )
-    return AttentionStepper(steps, text="thinking machines", traits={"step": _step_index(steps, step)})
+    view = AttentionStepper(steps, text="thinking machines", traits={"step": _step_index(steps, step)})
+    view.made = {**view.made, "by": "vt.thinking_machines()"}
+    return view
 
 
 def _step_index(steps: AttentionSteps, step: int | str) -> int:

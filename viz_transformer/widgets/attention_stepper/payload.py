@@ -45,7 +45,17 @@ def layer_payload(steps: AttentionSteps, text: str = "") -> dict[str, Any]:
         "d_head": steps.d_head,
         "mask": None if steps.mask is None else steps.mask.astype(np.uint8).tobytes(),
         **{name: _float32_bytes(getattr(steps, name)) for name in _ARRAYS},
+        **({} if steps.divisor is None else {"divisor": steps.divisor}),
+        **_turns(steps),
     }
+
+
+def _turns(steps: AttentionSteps) -> dict[str, Any]:
+    """What rotary positions do; of a layer without them nothing."""
+    if steps.cos is None:
+        return {}
+    turns = {name: _float32_bytes(getattr(steps, name)) for name in ("cos", "sin")}
+    return {**turns, "partner": steps.partner}
 
 
 def _float32_bytes(array: np.ndarray | None) -> bytes | None:

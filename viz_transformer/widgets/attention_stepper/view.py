@@ -64,6 +64,7 @@ class AttentionStepper(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.attention_stepper(model, {text})"
     shares = Shares({"sentence": "text", **HEAD, **PAIR})
 
     data = traitlets.Dict(help="one layer as the page reads it; see `layer_payload`").tag(

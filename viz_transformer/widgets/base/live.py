@@ -14,7 +14,7 @@ from torch import nn
 from viz_transformer._text import given_text
 from viz_transformer.engine.page_model import PageModel, digest_of
 from viz_transformer.errors import UserError
-from viz_transformer.huggingface_text import HuggingFaceText, is_huggingface
+from viz_transformer.huggingface_text import HuggingFaceReader, HuggingFaceText, is_huggingface
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.vocabulary import Vocabulary
@@ -28,7 +28,7 @@ _known: WeakValueDictionary[str, PageModel] = WeakValueDictionary()
 
 SomeView = TypeVar("SomeView", bound=View)
 #: What a lab may ask: a model of ours, or one of Hugging Face's behind the same calls.
-SomeModel: TypeAlias = TextModel | HuggingFaceText
+SomeModel: TypeAlias = TextModel | HuggingFaceReader
 
 
 def give_engine(
@@ -89,7 +89,7 @@ def plain_interventions(interventions: Interventions | None) -> dict[str, Any] |
 
 def _obstacle(model: SomeModel) -> str | None:
     """Return why a page cannot compute with a model; None if it can."""
-    if isinstance(model, HuggingFaceText):
+    if isinstance(model, HuggingFaceReader):
         return "only the kernel runs a model of Hugging Face's"
     n_bytes = sum(each.numel() * each.element_size() for each in model.model.state_dict().values())
     if n_bytes > MAX_BYTES:
@@ -150,7 +150,7 @@ def text_model_of(
     Raises:
         UserError: as `check_suits`, or if a model of Hugging Face's can't write, or has no tokenizer.
     """
-    if isinstance(model, HuggingFaceText):
+    if isinstance(model, HuggingFaceReader):
         return model
     if is_huggingface(model):
         return HuggingFaceText(model, tokenizer, max_new_tokens)
@@ -161,6 +161,24 @@ def text_model_of(
         )
     check_suits(model, tasks, lab)
     return model
+
+
+def reader_of(model: Any, tasks: Collection[str], lab: str, tokenizer: Any = None) -> Any:
+    """Return the model behind a view that follows a text through it, whether or not it can write.
+
+    Args:
+        model: any object.
+        tasks: as in `check_suits`.
+        lab: as in `check_suits`.
+        tokenizer: of a model of Hugging Face's.
+
+    Raises:
+        UserError: as `check_suits`, or if a model of Hugging Face's has no tokenizer.
+    """
+    if not is_huggingface(model):
+        return text_model_of(model, tasks, lab, tokenizer)
+    writes = hasattr(model, "can_generate") and model.can_generate()
+    return HuggingFaceText(model, tokenizer) if writes else HuggingFaceReader(model, tokenizer)
 
 
 def text_for(model: SomeModel, text: str | None, defaults: Mapping[str, str], lab: str) -> str:
@@ -175,11 +193,10 @@ def text_for(model: SomeModel, text: str | None, defaults: Mapping[str, str], la
     Raises:
         UserError: as `check_suits`, or if there is no text for a model of Hugging Face's.
     """
-    if isinstance(model, HuggingFaceText):
+    if isinstance(model, HuggingFaceReader):
         if text is None:
-            raise UserError(
-                f"a {type(model.model).__name__} has no text of its own; give one to begin with, after the model"
-            )
+            name = type(model.model).__name__
+            raise UserError(f"a {name} has no text of its own to begin with; give one after the model")
         return given_text(text)
     check_suits(model, defaults, lab)
     return defaults[model.task] if text is None else text

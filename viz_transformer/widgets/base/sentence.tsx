@@ -11,13 +11,23 @@ interface ChipsProps {
   /** Whether they are read (keys) or written (queries). */
   kind: "key" | "query";
   chosen: number | null;
+  /** Whether the chosen one is the query of an attention, also where all are read. */
+  isQuery?: boolean;
   onChoose?: (index: number) => void;
   /** How many of them are there by now. */
   there?: number;
 }
 
 /** Words as chips; a click chooses one, and the arrow keys go from one to the next. */
-export function Chips({ label, tokens, kind, chosen, onChoose, there = tokens.length }: ChipsProps) {
+export function Chips({
+  label,
+  tokens,
+  kind,
+  chosen,
+  isQuery = false,
+  onChoose,
+  there = tokens.length,
+}: ChipsProps) {
   const at = Math.min(tokens.length - 1, Math.max(0, chosen ?? 0));
   return (
     <span
@@ -37,7 +47,7 @@ export function Chips({ label, tokens, kind, chosen, onChoose, there = tokens.le
       {tokens.map((token, index) => (
         <button
           type="button"
-          class={`vt-chip vt-of-${kind} ${index < there ? "" : "vt-to-come"}`}
+          class={`vt-chip vt-of-${isQuery && index === chosen ? "query" : kind} ${index < there ? "" : "vt-to-come"}`}
           key={`${index} ${token}`}
           tabIndex={index === at ? 0 : -1}
           aria-pressed={index === chosen}

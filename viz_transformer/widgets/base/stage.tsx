@@ -4,6 +4,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { CopyCode } from "./copy_code.tsx";
+import type { Model } from "./kernel.ts";
 import type { Piece } from "./pieces.ts";
 import { isPresented, togglePresented } from "./present.ts";
 
@@ -31,6 +33,8 @@ interface StageProps {
   /** The picture. */
   children: ComponentChildren;
   about: string;
+  /** The view's own: an inspector says how it is made. */
+  model: Pick<Model, "get">;
   /** What can be set besides, behind the button ⋯. */
   options?: ComponentChildren;
   width: number;
@@ -50,7 +54,8 @@ export function Stage(props: StageProps) {
     fitChips(chips.current!);
   });
   const [open, setOpen] = useState(false);
-  const isNarrow = props.width < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
+  const large = Math.max(1, props.textSize); // letters make a view as narrow as its width does
+  const isNarrow = props.width / large < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
   return (
     <div
       class="vt-zones"
@@ -104,7 +109,10 @@ export function Stage(props: StageProps) {
           >
             {open ? "▾" : "▴"} Numbers
           </button>
-          <div class="vt-sheet">{props.inspector}</div>
+          <div class="vt-sheet">
+            {props.inspector}
+            <CopyCode model={props.model} />
+          </div>
         </aside>
       )}
       {props.timeline && <footer class="vt-timeline vt-beside">{props.timeline}</footer>}
@@ -133,8 +141,6 @@ function fitChips(node: HTMLElement): void {
 
 interface MenuProps {
   about: string;
-  /** What the button for the help is called. */
-  named?: string;
   options?: ComponentChildren;
   textSize?: number;
   /** Absent where another view sets it. */
@@ -145,13 +151,19 @@ interface MenuProps {
 
 /** Help, text size, presenting and options, at the header's right end. */
 export function Menu(props: MenuProps) {
-  const { about, named = "What am I looking at?", options, textSize = 1, setTextSize, present } = props;
+  const { about, options, textSize = 1, setTextSize, present } = props;
   const help = useRef<HTMLDivElement>(null);
   const more = useRef<HTMLDivElement>(null);
   const next = SIZES.find((size) => size > textSize + 0.01) ?? 1; // from the largest back to the usual
   return (
     <div class="vt-menu vt-beside">
-      <button type="button" aria-label={named} title={named} onClick={() => help.current?.togglePopover()}>
+      <button
+        type="button"
+        class="vt-ask"
+        aria-label="What am I looking at?"
+        title="What am I looking at?"
+        onClick={() => help.current?.togglePopover()}
+      >
         ?
       </button>
       {setTextSize && (

@@ -57,6 +57,7 @@ function Drawn<Traits>({ draw, frame }: Pick<Definition<Traits>, "draw"> & { fra
 /** What every stage takes of the frame that it is drawn in. */
 export const stageOf = <Traits extends { text_size: number }>(frame: Frame<Traits>) => ({
   about: frame.about,
+  model: frame.model,
   width: frame.width,
   height: frame.height,
   textSize: frame.traits.text_size,

@@ -48,12 +48,20 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         sync=True, content=True, **widget_serialization
     )
 
+    made = traitlets.Dict(help="how a cell makes this view: by which call, and by setting which traits").tag(
+        sync=True, content=True
+    )
+
     _esm: Any
     _css: Any
     _shared = traitlets.Instance(SharedScript, allow_none=True).tag(
         sync=True, content=True, **widget_serialization
     )
 
+    #: The call that makes such a view, or empty; its traits in braces: ``"vt.head_lab(model, {sentence})"``.
+    _made_by = ""
+    #: Traits that this call may make another than they are at first.
+    _call_sets: tuple[str, ...] = ()
     #: What it shares with the other views of a studio.
     shares = Shares()
     #: Whether answers only read what the view holds, so that they need not wait until a cell has ended.
@@ -73,8 +81,20 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         shared = shared_script(getattr(self, "_esm", None), getattr(self, "_css", ""))
         if shared:
             self._esm, self._css = LOADER, ""  # before anywidget makes traits of them
-        super().__init__(live=answer is not None, _shared=shared, **(traits or {}))
+        made = self._how_made(traits or {})
+        super().__init__(live=answer is not None, made=made, _shared=shared, **(traits or {}))
         self.on_msg(self._on_message)
+
+    def _how_made(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return how a cell makes this view: see `base/made.ts`."""
+        from viz_transformer.widgets.base.state_traits import state_traits
+
+        if not self._made_by:
+            return {}
+        traits = self.traits()
+        usual = {name: traits[name].default(self) for name in state_traits(self)}
+        differ = [name for name in usual if name in given and given[name] != usual[name]]
+        return {"by": self._made_by, "usual": usual, "always": [*{*self._call_sets, *differ}]}
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a trait, or refuse the value in one line."""
@@ -133,6 +153,18 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         """Return where each attention stands, by kind and layer: ``{"encoder 1": "encoder.1.attention"}``."""
         return {}
 
+    def heading(self) -> str:
+        """Return the text that heads an exported page of this view, or an empty text."""
+        return ""
+
+    def address(self) -> dict[str, dict[str, Any]]:
+        """Return what the address of an exported page says of this view, by trait.
+
+        ``values`` are those that the trait may have, or ``sizes`` says by the trait `kind` how many.
+        Where it is as ``usual``, the address leaves it out.
+        """
+        return {}
+
     def before_export(self) -> None:
         """Get ready for a page, in which Python can no longer be asked."""
 
@@ -153,12 +185,16 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             if work := self._works.get(content["stop"]):
                 work.stop()
             return
-        if content is not None and self._only_reads:
+        if content is not None and self._is_read(content):
             handle()
             return
         if isinstance(content, dict) and isinstance(content.get("id"), str):
             self._works.setdefault(content["id"], self._work(content["id"]))
         in_turn(handle)
+
+    def _is_read(self, content: Any) -> bool:
+        """Return whether a message of the page only reads what the view holds."""
+        return self._only_reads
 
     def _work(self, name: Any) -> Work:
         return Work(lambda words: self.send({"id": name, "words": words}))

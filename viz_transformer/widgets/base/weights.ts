@@ -44,17 +44,6 @@ export function weightsIn(part: { weights: DataView; dtype: string }) {
   return weights;
 }
 
-/**
- * Weights [query, key] in 8 bits as a Float32Array: float32 scales of the `rows`, then a byte per weight,
- * 128 for 0 and 1 to 255 for minus to plus its row's scale.
- */
-export function decodeEightBits(bytes: DataView, rows: number) {
-  const buffer = copyOf(bytes);
-  const [scales, steps] = [new Float32Array(buffer, 0, rows), new Uint8Array(buffer, 4 * rows)];
-  const cols = steps.length / rows;
-  return Float32Array.from(steps, (step, i) => (scales[Math.floor(i / cols)] * (step - 128)) / 127);
-}
-
 /** Little-endian bytes of float64, as numbers. */
 export function decodeDoubles(bytes: DataView) {
   return new Float64Array(copyOf(bytes));

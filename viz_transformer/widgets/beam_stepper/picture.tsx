@@ -8,6 +8,7 @@ import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { useRoom } from "../base/use_room.ts";
 import {
+  type Candidate,
   chanceOf,
   heightsOf,
   isEnd,
@@ -119,7 +120,7 @@ function useScene(props: PictureProps, room: Room | null): Scene | null {
   const moment = motion.isMoving() ? shown : null;
   if (moment) frame.redraw();
   const river = useMemo(
-    () => room && layOut(result, shown, room, unit, ({ token }) => width(visible(token))),
+    () => room && layOut(result, shown, room, unit, (candidate) => width(written(candidate))),
     [result, room, unit, theme, moment],
   );
   const greedy = useMemo(
@@ -132,6 +133,10 @@ function useScene(props: PictureProps, room: Room | null): Scene | null {
   const winner = result.steps[explained.step][explained.index].beaten_by ?? null;
   return river && { ...props, river, unit, width, path, greedy, winner };
 }
+
+/** A candidate's word, with the mark of what became of it. */
+const written = (candidate: Candidate): string =>
+  `${candidate.status === "kept" ? "" : `${markOf(candidate)} `}${visible(candidate.token)}`;
 
 const place = ({ left, top, width, height }: Box): CSSProperties => ({
   left: `${left}px`,

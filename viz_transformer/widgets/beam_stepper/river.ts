@@ -92,7 +92,7 @@ export function layOut(
   const [line, gap, head, start] = [LINE * unit, GAP * unit, HEAD * unit, START * unit];
   const orders = orderOf(result);
   const widths = orders.flatMap(({ rows }, step) => rows.map((index) => widthOf(steps[step][index])));
-  const least = (Math.min(7, Math.max(NARROWEST, Math.max(...widths) + 1)) + BETWEEN) * unit;
+  const least = (Math.min(9, Math.max(NARROWEST, Math.max(...widths) + 1.2)) + BETWEEN) * unit;
   const pitch = Math.max(least, (room.width - start - RANK * unit) / steps.length);
   const width = Math.min(WIDEST * unit, Math.max(least - BETWEEN * unit, 0.55 * pitch));
   const below = width + 0.7 * (pitch - width);

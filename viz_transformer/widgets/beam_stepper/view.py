@@ -97,6 +97,8 @@ class BeamStepper(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.beam_stepper(model, {sentence})"
+    _call_sets = ("layer", "step")
     shares = Shares({"sentence": "sentence"})
 
     sentence = traitlets.Unicode(help="what is translated or continued").tag(sync=True)

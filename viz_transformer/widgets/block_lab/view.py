@@ -46,6 +46,7 @@ class BlockLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.block_lab(model, {sentence})"
     shares = Shares({"sentence": "sentence"})
 
     n_layers = traitlets.Int(1, help="number of the encoder's layers").tag(sync=True, content=True)

@@ -12,7 +12,7 @@ import { cellRgb, type Grid, type Place, samePlace } from "./grids.ts";
 
 const LEAST_ROW = 1.3; // units
 const [WIDE_CELL, HIGH_CELL] = [44, 20]; // pixels of a cell with its number
-const NAMES = 0.32; // of the width, at most
+const [NAMES, NAMES_OF_NARROW, NARROW] = [0.32, 0.42, 480]; // shares of the width, at most; pixels
 const [HEAD, GAP] = [1.8, 10]; // units above the cells; pixels beside names
 const EVERY = [1, 2, 5, 10, 20, 50]; // layer that is named
 const FAINT = 0.02; // of a stream's length: what has moved by less has no dot
@@ -33,7 +33,7 @@ export interface GridProps {
   /** Whether a press patches, so that a drag carries it along. */
   isPatched: boolean;
   onPress: (place: Place, isAdding: boolean) => void;
-  onDrag: (place: Place) => void;
+  onDrag: (from: Place, to: Place) => void;
   onChoose: (place: Place) => void;
 }
 
@@ -52,7 +52,10 @@ function layOut({ grid, theme, unit, others }: GridProps, room: { width: number;
     const other = others[at] ?? null;
     return measure(name) + (other === null ? 0 : measure(other) + 4 * GAP);
   });
-  const left = Math.min(NAMES * room.width, Math.max(...widths) + 2 * GAP);
+  const left = Math.min(
+    (room.width < NARROW ? NAMES_OF_NARROW : NAMES) * room.width,
+    Math.max(...widths) + 2 * GAP,
+  );
   const top = HEAD * unit;
   const row = Math.max(LEAST_ROW * unit, (room.height - top - 4) / grid.rows.length);
   const cell = (room.width - left - 4) / grid.columns.length;
@@ -146,9 +149,12 @@ function Drawn(props: Part) {
   );
 }
 
-/** What the pointer does: a press on a cell, or on a row's name for its first layer, and a drag along the layers. */
+/**
+ * What the pointer does: a press on a cell, or on a row's name for its first layer, and a drag along the layers. What
+ * was patched before is taken along, or taken back where the pointer does not move.
+ */
 function useDrag(props: Part, canvas: RefObject<HTMLCanvasElement | null>, focus: (place: Place) => void) {
-  const drag = useRef<Place | null>(null);
+  const drag = useRef<{ at: Place; isTakenBack: boolean } | null>(null);
   const under = (event: PointerEvent): Place => {
     const frame = canvas.current!.getBoundingClientRect();
     const inside = (share: number, count: number) =>
@@ -158,31 +164,33 @@ function useDrag(props: Part, canvas: RefObject<HTMLCanvasElement | null>, focus
       at: inside((event.clientY - frame.top) / frame.height, props.grid.rows.length),
     };
   };
-  const end = () => {
-    drag.current = null;
-  };
   return {
     onPointerDown(event: PointerEvent): void {
       if (event.button !== 0) return;
-      const place = under(event);
+      const at = under(event);
       canvas.current!.focus({ preventScroll: true });
       event.preventDefault(); // no selection of text
       if (props.isPatched) (event.currentTarget as Element).setPointerCapture(event.pointerId);
-      drag.current = place;
-      focus(place);
-      props.onPress(place, event.shiftKey);
+      drag.current = { at, isTakenBack: props.patches.some((each) => samePlace(each, at)) };
+      focus(at);
+      if (!drag.current.isTakenBack) props.onPress(at, event.shiftKey);
     },
     onPointerMove(event: PointerEvent): void {
-      const was = drag.current;
-      if (!was || !props.isPatched) return;
-      const to = { layer: under(event).layer, at: was.at };
-      if (to.layer === was.layer) return;
-      drag.current = to;
+      if (!drag.current || !props.isPatched) return;
+      const { at } = drag.current;
+      const to = { layer: under(event).layer, at: at.at };
+      if (to.layer === at.layer) return;
+      drag.current = { at: to, isTakenBack: false };
       focus(to);
-      props.onDrag(to);
+      props.onDrag(at, to);
     },
-    onLostPointerCapture: end,
-    onPointerUp: end,
+    onPointerUp(event: PointerEvent): void {
+      if (drag.current?.isTakenBack) props.onPress(drag.current.at, event.shiftKey);
+      drag.current = null;
+    },
+    onLostPointerCapture(): void {
+      drag.current = null;
+    },
   };
 }
 
@@ -208,7 +216,7 @@ function Names({ grid, layout, theme, unit, others, isPatched }: Part) {
         const other = others[at] ?? null;
         if (other === null)
           return (
-            <text key={`${at}`} x={left - GAP} y={y}>
+            <text key={`${at}`} class="vt-of-key" x={left - GAP} y={y}>
               {elide(name, left - 2 * GAP, measure)}
             </text>
           );
@@ -216,10 +224,10 @@ function Names({ grid, layout, theme, unit, others, isPatched }: Part) {
         const own = elide(name, room, measure);
         return (
           <g key={`${at}`} class="vt-cause-pair">
-            <text class="vt-cause-was" x={left - 4 * GAP - measure(own)} y={y}>
+            <text class="vt-of-was" x={left - 4 * GAP - measure(own)} y={y}>
               {elide(other, room, measure)}
             </text>
-            <text x={left - 2.6 * GAP} y={y}>
+            <text class="vt-of-you" x={left - 2.6 * GAP} y={y}>
               {own}
             </text>
             {isPatched && (
@@ -266,6 +274,7 @@ function Texts({ grid, layout, theme, unit }: Part) {
       {Array.from(grid.values, (_, index) => (
         <text
           key={`${index}`}
+          class={grid.kind === "rank" ? "vt-of-query" : undefined}
           x={left + cell * (Math.floor(index / rows) + 0.5)}
           y={top + row * ((index % rows) + 0.5)}
           style={{ fill: textColourOn(cellRgb(grid, index, theme)) }}

@@ -147,5 +147,13 @@ export function withPatch(patches: readonly Place[], place: Place, isAdding: boo
   const isThere = patches.some((each) => samePlace(each, place));
   const others = isAdding ? patches.filter((each) => !samePlace(each, place)) : [];
   const isAlone = isThere && patches.length === 1;
-  return (isAdding ? isThere : isAlone) ? others : [...others, place];
+  return (isAdding ? isThere : isAlone) ? others : inOrder([...others, place]);
 }
+
+/** The patches after one of them was dragged to another cell. */
+export const movedPatch = (patches: readonly Place[], from: Place, to: Place): Place[] =>
+  inOrder([...patches.filter((each) => !samePlace(each, from) && !samePlace(each, to)), to]);
+
+/** As Python keeps them, so that a request has one form. */
+const inOrder = (patches: Place[]) =>
+  patches.sort((one, other) => one.layer - other.layer || one.at - other.at);

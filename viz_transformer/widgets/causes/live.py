@@ -14,6 +14,7 @@ from viz_transformer.attribution.prompt import PromptLike
 from viz_transformer.attribution.residual import Stream, find_blocks
 from viz_transformer.errors import UserError
 from viz_transformer.intervening.metric import MetricLike, token_names
+from viz_transformer.masked_model import MaskedModel
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import LogitAttribution, LogitLens
 from viz_transformer.widgets.base.traits import check_index
@@ -50,7 +51,8 @@ def patch_lens(
     and what each head adds to the metric. All numbers are those of `vt.attribution`.
 
     >>> import viz_transformer as vt
-    >>> view = vt.patch_lens(vt.load_language_model(), "el gato", "la vaca")
+    >>> end = "no cruzó la calle porque estaba muy"
+    >>> view = vt.patch_lens(vt.load_language_model(), f"el gato negro {end}", f"la vaca negra {end}")
     >>> view.picture, view.restored("heads").shape  # [layer, head]
     ('positions', (2, 4))
 
@@ -70,6 +72,8 @@ def patch_lens(
     Raises:
         UserError: as `vt.attribution.patching`.
     """
+    if isinstance(model, MaskedModel):
+        clean, corrupted = (model.ids(text) if isinstance(text, str) else text for text in (clean, corrupted))
     if isinstance(model, TextModel):
         model, tokenizer = model.model, model.vocabulary
     options = {"tokenizer": tokenizer, "target": target, "position": position}
@@ -98,7 +102,7 @@ def patch_lens(
 
     return Causes(
         start,
-        _finder(model, clean, of_positions.metric.ids, options),
+        _finder(model, clean, of_positions, options),
         answer,
         [{"layer": first, "at": back.index(max(back))}],
     )
@@ -120,7 +124,8 @@ def _start(model: Any, runs: dict[str, PatchRuns], position: int | None) -> tupl
     n_heads = max(each.n_heads for each in stack.sites)
     has_cross = bool(stack.cross)
     sizes = {what: [len(each.places), len(each.places[0].parts)] for what, each in runs.items()}
-    sizes["lens"] = [len(stack.modules) + 1, len(own.prompts[0].tokens)]
+    # Of a classifier that reads several positions, a first column is the whole.
+    sizes["lens"] = [len(stack.modules) + 1, len(own.prompts[0].tokens) + own.prompts[0].is_classified]
     sizes["direct"] = [len(stack.modules), n_heads * (2 if has_cross else 1) + 1]
     values, namer = (own.clean, own.corrupted), own.prompts[0].namer
     sides = {
@@ -167,11 +172,16 @@ def _patched(
 
 
 def _finder(
-    model: Any, clean: PromptLike, ids: tuple[int, ...], options: dict[str, Any]
+    model: Any, clean: PromptLike, runs: PatchRuns, options: dict[str, Any]
 ) -> Callable[[str], LogitLens | LogitAttribution]:
     """Return what finds the lens of the clean run, or what each head adds; each is found once."""
+    ids, read = runs.metric.ids, runs.prompts[0]
     metric: Any = ids if len(ids) == 2 else ids[0] if ids else None
-    given = {name: options[name] for name in ("tokenizer", "target")}
+    given: dict[str, Any] = {"tokenizer": options["tokenizer"]}
+    if (
+        read.source is not None and read.ids is not None
+    ):  # what the decoder reads, and not all that it would write
+        given["target"] = read.ids[0].tolist()
 
     @cache
     def find(what: str) -> LogitLens | LogitAttribution:

@@ -1,7 +1,7 @@
 // The metric of the patched run on a line from the corrupted run to the clean one.
 
 import type { Theme } from "../base/colour.ts";
-import { formatNumber } from "../base/text.ts";
+import { elide, formatNumber } from "../base/text.ts";
 import { useRoom } from "../base/use_room.ts";
 import { percentBack, type Run, word } from "./grids.ts";
 
@@ -25,7 +25,9 @@ export function Outcome({ clean, corrupted, value, theme, unit }: OutcomeProps) 
   const height = 3.6 * unit;
   const y = 1.9 * unit;
   const told = value === null ? "" : `${percentBack(share)} · ${formatNumber(value, 2)}`;
-  const half = (theme.measure?.(told, unit, true) ?? 0) / 2;
+  const measure = (text: string) => theme.measure?.(text, unit, true) ?? 0;
+  const half = measure(told) / 2;
+  const fit = (text: string, beside: string) => elide(text, width / 2 - 16 - measure(beside), measure);
   const ends = [
     { name: "corrupted", run: corrupted, at: 0 },
     { name: "clean", run: clean, at: 1 },
@@ -41,7 +43,8 @@ export function Outcome({ clean, corrupted, value, theme, unit }: OutcomeProps) 
               <path class="vt-outcome-end" d={`M${x(at)} ${y - 7}v14`} />
               <text x={at ? width - 2 : 2} y={y - 1.1 * unit} text-anchor={at ? "end" : "start"}>
                 {width > 30 * unit && `${name}: `}
-                <tspan class="vt-of-query">{word(run.words[0]!)}</tspan> {formatNumber(run.value, 2)}
+                <tspan class="vt-of-query">{fit(word(run.words[0]!), formatNumber(run.value, 2))}</tspan>{" "}
+                {formatNumber(run.value, 2)}
               </text>
             </g>
           ))}

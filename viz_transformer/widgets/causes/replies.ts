@@ -1,4 +1,4 @@
-// The replies of the model: one is asked for at a time, and what is patched comes before the rest of a grid.
+// The replies of the model: one request at a time, and what is patched comes before the rest of a grid.
 
 import { canonicalJson, type connectKernel } from "../base/kernel.ts";
 import type { Picture, Place } from "./grids.ts";

@@ -88,6 +88,11 @@ class Causes(View):
         self._sizes: dict[str, list[int]] = dict(start["sizes"])
         self._find = find
         first = next(name for name in PICTURES if name in self._sizes)
+        self._made_by = (
+            "vt.patch_lens(model, clean, corrupted)"
+            if patch
+            else {"lens": "vt.explore_lens(lens)", "direct": "vt.explore_attribution(parts)"}[first]
+        )
         super().__init__(
             answer=patch or (lambda request: {}),
             traits={"about": _ABOUT, "start": dict(start), "picture": first},
@@ -267,7 +272,8 @@ def explore_lens(lens: LogitLens) -> Causes:
 
     >>> import viz_transformer as vt
     >>> model = vt.load_language_model()
-    >>> lens = vt.attribution.logit_lens(model.model, "el gato", tokenizer=model.vocabulary)
+    >>> text = "la vaca no cruzó la calle porque estaba"
+    >>> lens = vt.attribution.logit_lens(model.model, text, tokenizer=model.vocabulary)
     >>> view = vt.explore_lens(lens)
 
     Args:

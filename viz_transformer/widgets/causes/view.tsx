@@ -21,6 +21,7 @@ import {
   type Place,
   samePlace,
   type Start,
+  movedPatch,
   withPatch,
   word,
 } from "./grids.ts";
@@ -173,7 +174,7 @@ function patchZones({ frame, replies, place }: Shown): Zones {
           tell={(at) => tellPatch(grid, what, at)}
           isPatched
           onPress={press}
-          onDrag={(to) => set((now) => ({ ...to, patches: [...now.patches.slice(0, -1), to] }))}
+          onDrag={(from, to) => set((now) => ({ ...to, patches: movedPatch(now.patches, from, to) }))}
           onChoose={(to) => set({ ...to })}
         />
         <Outcome

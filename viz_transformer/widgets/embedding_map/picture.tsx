@@ -7,7 +7,16 @@ import { visible } from "../base/text.ts";
 import { useRoom } from "../base/use_room.ts";
 import { useTween } from "../base/use_tween.ts";
 import type { Analogy, Embeddings, Neighbour } from "./neighbours.ts";
-import { cameraOf, type Name, type Place, pixelsOf, placeNames, pointAt, pointBeside } from "./places.ts";
+import {
+  cameraOf,
+  endOfLine,
+  type Name,
+  type Place,
+  pixelsOf,
+  placeNames,
+  pointAt,
+  pointBeside,
+} from "./places.ts";
 
 const REACH = 14; // pixels around a point in which a pointer finds it
 const OTHERS = 60; // names at most, besides those of the chosen and the nearest
@@ -82,7 +91,17 @@ interface Painted extends Shown {
 }
 
 function paint(canvas: HTMLCanvasElement, painted: Painted): void {
-  const { embeddings, index, near, analogy, hovered, pixels, room, theme } = painted;
+  const { embeddings, index, near, analogy, hovered, room, theme } = painted;
+  const pairs = analogy ? [analogy.words.slice(0, 2), analogy.words.slice(2)] : [];
+  const pixels = painted.pixels.slice(); // where lines end: what is out of sight is named at the edge
+  const isSeen = (token: number) => isIn(painted.pixels[token]!, room);
+  const lines = [...near.map((each) => [index, each.index]), ...pairs].filter((ends) => ends.some(isSeen));
+  for (const [from, to] of lines)
+    for (const [one, other] of [
+      [from!, to!],
+      [to!, from!],
+    ] as const)
+      if (isSeen(one)) pixels[other] = endOfLine(pixels[one]!, painted.pixels[other]!, room);
   const context = fitCanvas(canvas, room.width, room.height);
   const colours: Record<string, string> = { key: theme.key, query: theme.query, ink: theme.text };
   const colourOf = (token: number) =>
@@ -93,21 +112,26 @@ function paint(canvas: HTMLCanvasElement, painted: Painted): void {
     context.fillStyle = colourOf(token);
     context.beginPath();
     context.arc(x, y, radius, 0, 2 * Math.PI);
-    context.fill();
+    if (isSeen(token)) context.fill();
+    else {
+      context.lineWidth = 2;
+      context.strokeStyle = colourOf(token);
+      context.stroke();
+    }
     context.globalAlpha = 1;
   };
   for (const token of pixels.keys()) dot(token, 3, 0.45);
   context.lineWidth = 1.5;
   context.strokeStyle = theme.muted;
   for (const each of near) line(context, pixels[index]!, pixels[each.index]!);
-  const pairs = analogy ? [analogy.words.slice(0, 2), analogy.words.slice(2)] : [];
   context.strokeStyle = context.fillStyle = theme.text;
   context.lineWidth = 3;
-  for (const [from, to] of pairs) arrow(context, pixels[from!]!, pixels[to!]!);
+  for (const [from, to] of pairs.filter((pair) => pair.some(isSeen)))
+    arrow(context, pixels[from!]!, pixels[to!]!);
   const needed = [...new Set([index, ...near.map((each) => each.index), ...(analogy?.words ?? [])])];
   for (const token of needed) dot(token, token === index ? 8 : 5, 1);
   if (hovered >= 0) dot(hovered, 6, 1);
-  drawNames(context, painted, hovered < 0 ? needed : [...needed, hovered], colourOf);
+  drawNames(context, { ...painted, pixels }, hovered < 0 ? needed : [...needed, hovered], colourOf);
 }
 
 /** The names of what is needed, and as many others as have room. */
@@ -124,13 +148,10 @@ function drawNames(
   });
   // All over the map, and always the same: in an order that has nothing to do with where they stand.
   const others = Array.from(pixels.keys(), (_, at) => (at * 7919) % pixels.length);
-  const isIn = (token: number) => {
-    const [x, y] = pixels[token]!;
-    return x >= 0 && x <= room.width && y >= 0 && y <= room.height;
-  };
+  const isThere = (token: number) => isIn(pixels[token]!, room);
   const names = [
-    ...needed.filter(isIn).map((token) => name(token, true)),
-    ...others.filter((token) => isIn(token) && !needed.includes(token)).map((token) => name(token, false)),
+    ...needed.filter(isThere).map((token) => name(token, true)),
+    ...others.filter((token) => isThere(token) && !needed.includes(token)).map((token) => name(token, false)),
   ];
   const placed = placeNames(names, pixels, room, 1.25 * unit).slice(0, needed.length + OTHERS);
   context.strokeStyle = theme.background; // so that points and lines beneath leave a name readable
@@ -145,6 +166,9 @@ function drawNames(
     context.fillText(visible(embeddings.tokens[token]), left, y);
   }
 }
+
+const isIn = ([x, y]: Place, room: Painted["room"]) =>
+  x >= 0 && x <= room.width && y >= 0 && y <= room.height;
 
 function line(context: CanvasRenderingContext2D, [x, y]: Place, [px, py]: Place): void {
   context.beginPath();

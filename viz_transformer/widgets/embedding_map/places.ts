@@ -35,6 +35,17 @@ export function pixelsOf(
   ]);
 }
 
+/** Where a line from a place in the room to another one ends: there, or just before it would leave the room. */
+export function endOfLine(from: Place, to: Place, room: { width: number; height: number }): Place {
+  const share = [room.width, room.height].map((size, axis) => {
+    const away = to[axis]! - from[axis]!;
+    const edge = away > 0 ? size - MARGIN / 2 : MARGIN / 2;
+    return away ? Math.max(0, (edge - from[axis]!) / away) : 1;
+  });
+  const least = Math.min(1, ...share);
+  return [from[0] + least * (to[0] - from[0]), from[1] + least * (to[1] - from[1])];
+}
+
 /** A name to be placed beside its point. */
 export interface Name {
   index: number;

@@ -42,7 +42,13 @@ export function Chips({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
   return (
     <>
       {source.length > 0 && (
-        <Words names={source} side="key" at={chosen.source} choose={(index) => choose("source", index)} />
+        <Words
+          names={source}
+          side="key"
+          at={chosen.source}
+          isQuery={lit.kind === "encoder"}
+          choose={(index) => choose("source", index)}
+        />
       )}
       {source.length > 0 && target.length > 0 && <span aria-hidden="true">→</span>}
       {target.length > 0 && (
@@ -57,10 +63,12 @@ interface WordsProps {
   names: string[];
   side: "key" | "query";
   at: number | null;
+  /** Whether the chosen one is the query, also where all are read. */
+  isQuery?: boolean;
   choose: (index: number) => void;
 }
 
-function Words({ names, side, at, choose }: WordsProps) {
+function Words({ names, side, at, isQuery = false, choose }: WordsProps) {
   if (names.length > MOST) {
     const which = at === null ? "" : `${visible(names[at])}, ${(at + 1).toLocaleString("en")} of `;
     return (
@@ -72,7 +80,7 @@ function Words({ names, side, at, choose }: WordsProps) {
       {names.map((name, index) => (
         <button
           type="button"
-          class={`vt-chip vt-of-${side}`}
+          class={`vt-chip vt-of-${isQuery && index === at ? "query" : side}`}
           key={`${index} ${name}`}
           aria-pressed={index === at}
           data-lm-suppress-shortcuts="true"

@@ -338,7 +338,7 @@ function drawColumn(
   room: Room,
 ) {
   const { snapshot, links, paths, told, focus, places } = drawn;
-  const { names, placesFor, pinned, found, shown, linked } = snapshot;
+  const { names, placesFor, pinned, found, shown, linked, lit } = snapshot;
   const { theme } = room;
   const { roles } = theme;
   const { xs, widths, pitch, box } = layout;
@@ -348,6 +348,7 @@ function drawColumn(
     ? linked.columns[at].kind !== "encoder" && !(linked.columns[at].kind === "cross" && isKey)
     : false;
   const role = (linked ? written : !isKey) ? roles.query : roles.key;
+  const isAsking = (index: number) => lit.query !== null && focus?.column === at && focus.index === index;
   // A difference reaches one step far, and each kind has its own scale.
   const own = reach && shown.limit !== null ? links[Math.min(at, focus!.column)].shown : null;
   const limit = own?.limit ?? null;
@@ -379,7 +380,13 @@ function drawColumn(
     const size = fits(index, layout.size, number) ? layout.size : SMALL;
     const width = besideNumber(number);
     const text = elide(visible(names[at][index]), width, (part: string) => theme.measure(part, size, bold));
-    const colour = rgb ? textColourOn(rgb) : isClosed(index) ? roles.muted : role;
+    const colour = rgb
+      ? textColourOn(rgb)
+      : isClosed(index)
+        ? roles.muted
+        : isAsking(index)
+          ? roles.query
+          : role;
     drawText(context, text, x + inset, middle, {
       font: `${bold ? 700 : 400} ${size}px ${theme.family}`,
       colour,

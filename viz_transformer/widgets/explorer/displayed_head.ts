@@ -3,6 +3,7 @@
 
 import { shownHeads, type Selection } from "./selection.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
+import { percent } from "../base/percent.ts";
 import { formatNumber, joinPieces, visible } from "../base/text.ts";
 import { keptOf } from "./sentence_pair.ts";
 import type { Entry, WeightStore } from "./weight_store.ts";
@@ -28,6 +29,8 @@ export interface DisplayedHead {
   /** Unique for what is displayed, and whether its weights are here. */
   name: string;
   entry: Entry;
+  /** Which digits of its weights are true, see the entry's. */
+  dtype: string;
   /** That are combined. */
   heads: LayerHead[];
   aggregate: string;
@@ -37,6 +40,8 @@ export interface DisplayedHead {
   limit: number | null;
   /** Which sentences are shown; "all". */
   pair: string;
+  /** The names of the trace and of the one that is subtracted, where they have some. */
+  compared: [string, string] | null;
   /** How much time a query stands for; null where it is a word. */
   rowSeconds: number | null;
   colSeconds: number | null;
@@ -152,6 +157,9 @@ export function rowNames(reads: string[] | null, { groups, names }: Pick<Axis, "
   });
 }
 
+/** A share of attention as it is printed: in whole percents, where a page knows no more of it. */
+export const shareOf = ({ dtype }: DisplayedHead, share: number): string => percent(share, dtype === "uint8");
+
 /** The displayed heads of a store. */
 export function createHeadPictures(store: WeightStore) {
   const cache = new Map<string, unknown>();
@@ -186,7 +194,7 @@ export function createHeadPictures(store: WeightStore) {
   /** What is chosen, as it is displayed. */
   function show(
     chosen: Selection,
-    { hideSpecial, mergeWords, secondsPerFrame: seconds, segments, pairs }: Options,
+    { hideSpecial, mergeWords, secondsPerFrame: seconds, segments, pairs, compared }: Options,
   ): DisplayedHead {
     const { kind, layer, aggregate } = chosen;
     const pair = pairs[kind] ?? "all";
@@ -198,12 +206,14 @@ export function createHeadPictures(store: WeightStore) {
     const shown = {
       name,
       entry,
+      dtype: aggregate === "rollout" ? entry.rolledDtype : entry.dtype,
       heads,
       aggregate,
       layer,
       masked,
       limit: entry.limit,
       pair,
+      compared,
       rowSeconds: isSource(kind, "queries") ? seconds : null,
       colSeconds: isSource(kind, "keys") ? seconds : null,
       queryAxis: queries,

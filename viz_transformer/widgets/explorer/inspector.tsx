@@ -3,17 +3,17 @@
 import { Bars } from "../base/bars.tsx";
 import { Doors } from "../base/doors.tsx";
 import { weightColour } from "../base/colour.ts";
-import { percent } from "../base/percent.ts";
 import { css } from "../base/ramps.ts";
 import { formatWeight, isUnchanged, shortened } from "../base/text.ts";
 import { pinOfKind } from "./choose.ts";
-import type { DisplayedHead } from "./displayed_head.ts";
+import { type DisplayedHead, shareOf } from "./displayed_head.ts";
 import { linkedSentence } from "./linked_columns.ts";
 import { pathsOf } from "./attention_paths.ts";
 import { type Readout, readout } from "./readout.ts";
 import type { Room } from "./room.ts";
 import { headInWords, headingOf, notes } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { Why } from "./why.tsx";
 
 const MOST_BARS = 8;
 const MOST_TERMS = 3; // of the weighted sum
@@ -36,6 +36,7 @@ export function Inspector({ room, snapshot }: { room: Room; snapshot: Snapshot }
         <p class="vt-sum">{sumOf(snapshot, read)}</p>
         {read.detail && <p class="vt-code vt-detail">{read.detail}</p>}
       </div>
+      <Why {...{ room, snapshot, read }} />
       {(state.hoveredHead || shown.aggregate === "head") && (
         <p class="vt-label">{headInWords(entry, head)}</p>
       )}
@@ -88,8 +89,9 @@ function Weights({ room, snapshot, read }: { room: Room; snapshot: Snapshot; rea
   );
 }
 
-function numberOf({ limit, entry }: DisplayedHead, weight: number): string {
-  if (limit === null) return weight === 0 ? "" : percent(weight);
+function numberOf(shown: DisplayedHead, weight: number): string {
+  const { limit, entry } = shown;
+  if (limit === null) return weight === 0 ? "" : shareOf(shown, weight);
   if (isUnchanged(weight, limit)) return weight === 0 ? "0" : "≈\u00a00"; // as far as its digits tell
   return formatWeight(weight, limit, entry.least);
 }

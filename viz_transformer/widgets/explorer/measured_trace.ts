@@ -116,6 +116,8 @@ function entryOfWhole(
     least: isDifference || (signed && whole.some((weight) => weight < 0)) ? -limit! : 0,
     noRollout,
     dtype: "float32",
+    rolledDtype: "float32",
+    carried: null,
     note: unnormalised ? NOT_NORMALISED : isDifference ? "" : noteOf(sums[kind]),
     queries: bothNamed(measured, (each) => queryTokens(each, query)),
     keys: bothNamed(measured, (each) => tokensOf(each, key)),

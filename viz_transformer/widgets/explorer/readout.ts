@@ -134,7 +134,7 @@ export function readout(shown: DisplayedHead, { query, key }: Cell, most = 3): R
   const { queries, keys } = wordsRead(shown, { query, key }, most);
   const pairs = queries.flatMap((row) => keys.map((col) => pair(row, col)));
   if (query === null) return { pairs, detail, sum: "" };
-  const value = key === null ? null : digitsOf(weights![query * cols + key], shown.entry);
+  const value = key === null ? null : digitsOf(weights![query * cols + key], shown);
   return {
     pairs,
     detail: value !== null && detail ? `${detail} = ${value}` : detail,
@@ -144,7 +144,7 @@ export function readout(shown: DisplayedHead, { query, key }: Cell, most = 3): R
 
 /** A weight with the digits that its precision guarantees. */
 export function digitsOf(weight: number, { dtype }: { dtype: string }): number {
-  return Number(weight.toPrecision({ float16: 4, uint8: 2 }[dtype] ?? 6));
+  return Number(dtype === "uint8" ? weight.toFixed(2) : weight.toPrecision(dtype === "float16" ? 4 : 6));
 }
 
 function sumInWords(shown: DisplayedHead, query: number): string {

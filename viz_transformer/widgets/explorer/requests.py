@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.explorer.part import Part, eight_bits
-from viz_transformer.widgets.explorer.sentence_pair import PAIRS, pair_kind
 from viz_transformer.widgets.explorer.trace_view import TraceView
 
 #: The type in which the weights of a large trace are sent: off by 0.00025 at most.
@@ -48,18 +46,6 @@ def reply(view: TraceView, version: int, request: dict[str, Any]) -> dict[str, A
                     f"{ {kind: list(view.shape(kind)) for kind in view.kinds} }"
                 ) from error
     raise UserError(f"unknown request {list(request)}; ask for one of {list(_ANSWERS)}")
-
-
-def reply_in_eight_bits(view: TraceView, version: int, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the reply to a request, a head or a rollout in 8 bits (see `part.eight_bits`)."""
-    if "head" in request:
-        weights = view.head(*request["head"])
-    elif "rollout" in request:
-        kind, layer = request["rollout"]
-        weights = view.rollouts(kind)[layer]
-    else:
-        return reply(view, version, request)
-    return {"weights": eight_bits(weights), "dtype": "uint8"}
 
 
 def _head(view: TraceView, kind: str, layer: int, head: int) -> dict[str, Any]:
@@ -131,18 +117,3 @@ def measures(view: TraceView, kind: str) -> dict[str, Any]:
         return {"labels": None, "entropies": None}
     labels, entropies = view.measures(kind)
     return {"labels": labels, "entropies": entropies.astype("<f4").tobytes()}
-
-
-def exported_requests(view: TraceView, version: int, part: Part) -> list[dict[str, Any]]:
-    """Return the requests that an exported page of a part of a large trace carries the replies to."""
-    requests: list[dict[str, Any]] = []
-    for kind in view.kinds:
-        for layer in part.layers_of(view, kind):
-            requests += [{"head": [kind, layer, head]} for head in part.heads_of(view, kind)]
-            if not view.no_rollout(kind):
-                requests.append({"rollout": [kind, layer]})
-        if view.has_shares:
-            requests.append({"measure": [kind]})
-        if view.segments and kind == pair_kind(view.traces[0]):
-            requests += [{"overview": [kind, pair]} for pair in PAIRS[1:]]
-    return [{**request, "version": version} for request in requests]

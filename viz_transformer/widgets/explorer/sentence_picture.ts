@@ -25,7 +25,9 @@ const SIZES: [font: number, padding: number, gap: number][] = [
   [14, 8, 6],
   [12, 6, 4],
 ];
-const [CHIP, NARROW_GAP] = [46, 4];
+/** The height of a chip, at most and as a share of the picture's; of letters, as a share of the chip's. */
+const [CHIP, CHIP_SHARE, LETTERS] = [46, 0.22, 0.55];
+const [BETWEEN_ROWS, NARROW_GAP] = [36, 4]; // at least, for a weight beside its line
 const MARGIN = 8; // of what is cut to its chip
 const [SOURCE, TARGET] = [0.5, 0.86]; // where the rows stand, as shares of the height
 const THICKEST = 16;
@@ -37,6 +39,7 @@ interface Word {
   x: number;
   y: number;
   width: number;
+  height: number;
   text: string;
 }
 
@@ -88,7 +91,7 @@ class SentencePicture implements Picture {
     if (!this.#layout) return null;
     const { words, lines } = this.#layout;
     const word = words.find(
-      (each) => Math.abs(x - each.x) <= each.width / 2 && Math.abs(y - each.y) <= CHIP / 2,
+      (each) => Math.abs(x - each.x) <= each.width / 2 && Math.abs(y - each.y) <= each.height / 2,
     );
     if (word) return { kind: word.kind, query: word.index, key: null };
     return curveAt(lines, x, y);
@@ -175,9 +178,12 @@ function layOut(
     texts.reduce((sum, text) => sum + measure(text, size, true) + 2 * around + between, -between);
   const fits = (size: (typeof SIZES)[number]) =>
     [names.encoder, names.cross].every((texts) => widthOf(texts, size) <= width - 8);
-  const size = SIZES.find(fits) ?? SIZES.at(-1)!;
+  const chip = Math.min(CHIP, CHIP_SHARE * height);
+  const size = SIZES.find((each) => each[0] <= LETTERS * chip && fits(each)) ?? SIZES.at(-1)!;
   const [font, padding, gap] = size;
-  const row = (kind: "encoder" | "cross", share: number): Word[] => {
+  const target = Math.min(TARGET * height, height - chip / 2 - 3);
+  const source = Math.min(SOURCE * height, target - chip - BETWEEN_ROWS);
+  const row = (kind: "encoder" | "cross", y: number): Word[] => {
     const texts = names[kind];
     // Both rows are spread over the same width, so that a word stands above its translation.
     const spare = (width - 8 - widthOf(texts, size)) / Math.max(1, texts.length);
@@ -189,13 +195,12 @@ function layOut(
       const own = spare < 0 ? Math.min(wanted, slot - NARROW_GAP) : wanted;
       const taken = spare < 0 ? slot : wanted + gap + spare;
       const middle = spare < 0 ? slot / 2 : (spare + wanted) / 2;
-      const y = Math.min(share * height, height - CHIP / 2 - 3);
-      const word = { kind, index, text, width: own, x: x + middle, y };
+      const word = { kind, index, text, width: own, height: chip, x: x + middle, y };
       x += taken;
       return word;
     });
   };
-  const [read, written] = [row("encoder", SOURCE), row("cross", TARGET)];
+  const [read, written] = [row("encoder", source), row("cross", target)];
   return { words: [...read, ...written], lines: linesOf(snapshot, read, written), font, width, height };
 }
 
@@ -230,15 +235,15 @@ function linesOf(snapshot: Snapshot, read: Word[], written: Word[]): Line[] {
 
 /** A curve from a read word down to a written one. */
 function between(from: Word, to: Word): Curve {
-  const [start, end] = [from.y + CHIP / 2, to.y - CHIP / 2];
+  const [start, end] = [from.y + from.height / 2, to.y - to.height / 2];
   const middle = (start + end) / 2;
   return [from.x, start, from.x, middle, to.x, middle, to.x, end];
 }
 
 /** An arc over the words, the higher the farther they are apart. */
 function over(from: Word, to: Word): Curve {
-  const y = from.y - CHIP / 2;
-  const top = y - Math.min(y - 34, 40 + 0.3 * Math.abs(from.x - to.x)) * 1.33;
+  const y = from.y - from.height / 2;
+  const top = y - Math.min(y - 32, 40 + 0.3 * Math.abs(from.x - to.x)) * 1.33;
   return [from.x, y, from.x, top, to.x, top, to.x, y];
 }
 
@@ -256,10 +261,17 @@ function drawWord(
   const { roles } = theme;
   const { target, source } = chosenWords(snapshot);
   const isChosen = word.index === (word.kind === "cross" ? target : source);
-  const isRead = word.kind === "encoder";
+  const isAsking = isChosen && snapshot.lit.kind === "encoder" && snapshot.lit.query !== null;
+  const isRead = word.kind === "encoder" && !isAsking;
   context.fillStyle = isRead ? roles["key-tint"] : roles["query-tint"];
   context.beginPath();
-  context.roundRect(word.x - word.width / 2, word.y - CHIP / 2, word.width, CHIP, CHIP / 2);
+  context.roundRect(
+    word.x - word.width / 2,
+    word.y - word.height / 2,
+    word.width,
+    word.height,
+    word.height / 2,
+  );
   context.fill();
   if (isChosen) {
     [context.strokeStyle, context.lineWidth] = [roles.ink, 2.2];
@@ -316,7 +328,7 @@ function drawShare(
   const [start, , , , , , end] = line.curve;
   const isInside = // the arc, which it must not cross
     Math.abs(end - start) > 2.2 * long &&
-    words.every(({ y: middle }) => Math.abs(below - middle) > CHIP / 2 + 9);
+    words.every(({ y: middle, height }) => Math.abs(below - middle) > height / 2 + 9);
   const [nameX, nameY] = isBeside ? [left + width + 8, y] : [centred, isInside ? below : y - 24];
   if (nameX < 0 || nameX + long > most || nameY < 8) return; // the inspector has it too
   drawText(context, name, nameX, nameY, {

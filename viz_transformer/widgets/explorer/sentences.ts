@@ -4,11 +4,18 @@ import { ownNumbers, type KindHeads } from "../base/head_grid.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { percent } from "../base/percent.ts";
 import { named, type Piece } from "../base/pieces.ts";
-import { differencePower, formatWeight, isUnchanged, marksExplained, powerOfTen } from "../base/text.ts";
+import {
+  differencePower,
+  formatWeight,
+  isUnchanged,
+  marksExplained,
+  powerOfTen,
+  shortened,
+} from "../base/text.ts";
 import { partInHeading, partInWords, traceInPython } from "./attends_by.ts";
 import { isMany } from "./attention_paths.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
-import type { DisplayedHead } from "./displayed_head.ts";
+import { type DisplayedHead, shareOf } from "./displayed_head.ts";
 import { countApart, type Patches } from "./patch_picture.ts";
 import { wordsRead } from "./readout.ts";
 import { type Cell, shownInWords } from "./selection.ts";
@@ -17,6 +24,7 @@ import type { Snapshot } from "./snapshot.ts";
 import { scoresInWords } from "./wall_heads.ts";
 import type { Entry } from "./weight_store.ts";
 
+const LETTERS = 24; // of the name of a trace
 const SINK = 0.9; // the first token has nearly all: what tells words apart is in the rest
 const WEAK = 0.05; // a head hardly attends to what gets less
 
@@ -31,7 +39,7 @@ export function activeInWords(shown: DisplayedHead, cell: Cell): Piece[] | null 
   if (masked?.[row * cols + col])
     return [query, " may not attend to ", key, `: ${whyMasked(shown, row, col)}`];
   if (cell.query === null) {
-    if (limit === null) return [key, " gets most from ", query, `: ${percent(weight)}`];
+    if (limit === null) return [key, " gets most from ", query, `: ${shareOf(shown, weight)}`];
     return [
       key,
       entry.unnormalised ? " is given most by " : " changed most in ",
@@ -42,14 +50,17 @@ export function activeInWords(shown: DisplayedHead, cell: Cell): Piece[] | null 
   const doing: Piece[] = [entry.reads ? "Writing " : "Reading ", query, ", "];
   if (entry.unnormalised) return [...doing, "it gives ", key, ` the weight ${told(shown, weight)}`];
   if (limit !== null) {
-    const how = isUnchanged(weight, limit)
-      ? "as much as before"
-      : weight > 0
-        ? "more than before"
-        : "less than before";
-    return [...doing, "it attends to ", key, ` ${how}: ${told(shown, weight)}`];
+    const [now, before] = shown.compared ? shown.compared.map(inQuotes) : [null, "before"];
+    const how = isUnchanged(weight, limit) ? "as much" : weight > 0 ? "more" : "less";
+    const than = `${how === "as much" ? "as" : "than"} ${now ? `in ${before}` : before}`;
+    return [
+      ...doing,
+      "it attends to ",
+      key,
+      ` ${how} ${now ? `in ${now} ` : ""}${than}: ${told(shown, weight)}`,
+    ];
   }
-  return [...doing, ...attends(shown, cell.key === null, weight), key, `: ${percent(weight)}`];
+  return [...doing, ...attends(shown, cell.key === null, weight), key, `: ${shareOf(shown, weight)}`];
 }
 
 /** "this head looks at", and its like. */
@@ -64,6 +75,8 @@ function whyMasked({ entry, queryAxis, keyAxis }: DisplayedHead, query: number, 
   const isLater = keyAxis.groups[key][0] > queryAxis.groups[query][0];
   return entry.kind === "decoder" && isLater ? "it comes later" : "the mask closes it";
 }
+
+const inQuotes = (name: string) => `“${shortened(name, LETTERS)}”`;
 
 const told = ({ limit, entry }: DisplayedHead, weight: number): string =>
   formatWeight(weight, limit, entry.least).replaceAll(" ", "\u00a0");
@@ -104,16 +117,30 @@ export function lineBelow(snapshot: Snapshot): Piece[] {
     if (source === undefined) return [];
     const { layer, head } = chosenOf("encoder");
     const own = ownNumbers(entries.get("encoder")!, layer, head).join("·");
-    const weight = percent(read.weights![key * read.cols + source]);
+    const weight = shareOf(read, read.weights![key * read.cols + source]);
     const words = [named("key", read.queries[key]), " looked at ", named("key", read.keys[source])];
     return [`In encoder head ${own}, `, ...words, `: ${weight}`];
+  }
+  const rounding = roundingInWords(snapshot);
+  if (mode === "wall") return [`Click a head to see it large.${rounding}`];
+  if (shown?.compared) {
+    const [one, other] = shown.compared.map(inQuotes);
+    return [`${one} minus ${other}. Green: more in ${one}. Brown: more in ${other}.${rounding}`];
   }
   if (shown?.weights && shown.aggregate !== "head" && lit.query !== null) {
     const rest = withoutFirst(shown, wordsRead(shown, lit, 1).queries[0]!);
     if (rest.length) return rest;
   }
-  if (mode === "wall") return ["Click a head to see it large."];
-  return ["Point at a word; click to keep it."]; // always: what is below must not move under the pointer
+  return [`Point at a word; click to keep it.${rounding}`]; // always: what is below must not move under the pointer
+}
+
+/** What an exported page has rounded, and left out, of the weights that are shown. */
+function roundingInWords({ mode, lit, entry, pictureOf, lost }: Snapshot): string {
+  const dtype = mode === "wall" ? entry.dtype : pictureOf(lit.kind).dtype;
+  const coarse = dtype === "uint8" ? " 8 bits: whole percents." : "";
+  const threshold = entry.carried?.threshold;
+  if (!threshold || mode === "wall") return coarse;
+  return `${coarse} Weights below ${threshold} are left out: ${percent(lost)} of this head.`;
 }
 
 /** What a row gives to the other keys where the first one has nearly all, as shares of the rest; else nothing. */
@@ -224,10 +251,6 @@ export function notes(shown: DisplayedHead, omitted: Omissions): string[] {
   const part = partInWords(entry?.attendsBy);
   if (part) sentences.push(part);
   if (entry?.note) sentences.push(entry.note);
-  if (entry?.dtype === "uint8")
-    sentences.push(
-      "Rounded to 8 bits in this page: a weight is off by up to 0.4% of the largest in its row.",
-    );
   if (shown.pair && shown.pair !== "all") sentences.push(pairInWords(shown.pair));
   if (entry?.matched) sentences.push(matchInWords(entry, shown.layer));
   if (limit !== null) sentences.push(coloursInWords(entry));

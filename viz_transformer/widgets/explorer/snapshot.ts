@@ -152,6 +152,8 @@ export function takeSnapshot(
     /** What is lit, in short, for screen readers. */
     told: () => toldOf(snapshot),
     problem: store.problem,
+    /** Which share of the chosen head's attention this page has left out. */
+    lost: store.lost(chosen.kind, chosen.layer, chosen.head),
     /** Where in the columns a cell's tokens stand, the one that paths start from first. */
     placesFor: (cell: Cell & { kind: string }) => placesOf(linked, cell.kind, cell),
   };
@@ -234,6 +236,7 @@ function readOptions(model: Model, entries: Map<string, Entry>) {
       least: model.get("least_score") ?? null,
     },
     linkedHeads: model.get("linked_heads") ?? {},
+    compared: (model.get("differences")?.[model.get("shown")] ?? null) as [string, string] | null,
   };
 }
 

@@ -37,6 +37,7 @@ class TraceSwitch(AttentionExplorer):
             that is subtracted.
     """
 
+    _made_by = "vt.trace_switch(traces)"
     _before_about = "The chips at the left of the sentence change the sentence or the model that is shown. "
 
     shown = traitlets.Unicode(help="label of the trace that is shown").tag(sync=True)

@@ -9,7 +9,7 @@ dropped weights, lead to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from viz_transformer.analysis.head_labels import labels_and_entropies
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.matching import layers_at_same_depth, match_traces
 from viz_transformer.analysis.position_bias import position_bias_alone, without_position_bias
-from viz_transformer.analysis.rollout import lacking_part, output_rollout, rollout
+from viz_transformer.analysis.rollout import lacking_part, rollout_by_layer
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import key_words, query_words
 from viz_transformer.errors import UserError
@@ -316,18 +316,17 @@ class TraceView:
         if reason := self.no_rollout(kind):
             raise UserError(reason)
         if kind not in self._rolled:
-            rolled, *others = (_rollouts(each, kind) for each in self.traces)
-            rolled = rolled - others[0] if others else rolled
-            self._rolled[kind] = rolled.astype(np.float32)
+            self._rolled[kind] = np.stack([*self.rollouts_by_layer(kind)])
         return self._rolled[kind]
+
+    def rollouts_by_layer(self, kind: str) -> Iterator[FloatArray]:
+        """Yield the same, layer by layer."""
+        for rolled, *others in zip(*(rollout_by_layer(each, kind) for each in self.traces), strict=True):
+            yield _single(rolled - others[0] if others else rolled)
 
     def _both(self, tokens_of: Callable[[ForwardTrace], tuple[str, ...]]) -> tuple[str, ...]:
         pairs = zip(*map(tokens_of, self.traces), strict=True)
         return tuple("|".join(dict.fromkeys(pair)) for pair in pairs)
-
-
-def _rollouts(trace: ForwardTrace, kind: str) -> NDArray[np.float64]:
-    return output_rollout(trace).source if kind == "cross" else rollout(trace, kind)
 
 
 def _listed(words: Sequence[int | None] | None) -> Words:

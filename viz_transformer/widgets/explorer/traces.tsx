@@ -5,6 +5,9 @@ import { addChoices } from "../base/choices.ts";
 import { uniqueId } from "../base/controls.ts";
 import { NEEDS_KERNEL, type Model } from "../base/kernel.ts";
 import { Tabs } from "../base/tabs.tsx";
+import { tokenOf } from "./displayed_head.ts";
+import { restingQuery } from "./readout.ts";
+import type { Room } from "./room.ts";
 
 /** What the page reads of the trace of a label, or of the difference of two; null where that is not here. */
 function dataOf(model: Model, label: string) {
@@ -14,7 +17,15 @@ function dataOf(model: Model, label: string) {
   return traces.every(Boolean) ? { version: uniqueId(), label, traces } : null;
 }
 
-export function Traces({ model }: { model: Model }) {
+/** The word that is shown, where none is pinned: the other trace is to show the same. */
+function restingIn(room: Room) {
+  const { chosen, shown } = room.snapshot();
+  if (chosen.query !== null || chosen.key !== null || shown.limit !== null) return null;
+  return tokenOf(shown.queryAxis, restingQuery(shown));
+}
+
+export function Traces({ room }: { room: Room }) {
+  const { model } = room.frame;
   const [shown, setShown] = useState<string>(model.get("shown"));
   const [problem, setProblem] = useState("");
   const [choices] = useState(() => addChoices(model));
@@ -22,15 +33,16 @@ export function Traces({ model }: { model: Model }) {
     const follow = () => {
       const label = model.get("shown");
       const data = model.get("data").label === label ? null : dataOf(model, label);
+      const query = restingIn(room);
       setShown(label);
-      if (data) choices.set({ data });
+      choices.set({ ...(data && { data }), ...(query !== null && { query }) });
     };
     model.on("change:shown", follow);
     return () => {
       model.off("change:shown", follow);
       choices.close();
     };
-  }, [model, choices]);
+  }, [room, model, choices]);
   const choose = (label: string) => {
     const isKnown = model.send || dataOf(model, label);
     setProblem(isKnown ? "" : NEEDS_KERNEL);

@@ -30,6 +30,7 @@ export interface Traits {
   seconds_per_frame: number | null;
   text_size: number;
   data: Record<string, unknown>;
+  has_parts: boolean;
   scores: Record<string, unknown>;
 }
 
@@ -63,5 +64,6 @@ export const TRAITS = [
   "seconds_per_frame",
   "text_size",
   "data",
+  "has_parts",
   "scores",
 ] as const;

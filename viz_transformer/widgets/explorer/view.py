@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,19 +11,21 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import traitlets
 
+from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import check_words, has_words
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace, running_text
 from viz_transformer.trace.forward import checked_seconds
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Field, Schema, listed, optional, whole
 from viz_transformer.widgets.base.shares import HEAD, PAIR, Shares
 from viz_transformer.widgets.base.traits import Checked, Index, SelectionError, Share, TextSize, check_index
 from viz_transformer.widgets.base.view import View
-from viz_transformer.widgets.explorer.part import Part, chosen_part
+from viz_transformer.widgets.explorer.part import Packer, Part, chosen_part, coarser
 from viz_transformer.widgets.explorer.payload import Head, pack_view
 from viz_transformer.widgets.explorer.picture import checked_grid, packed_image, unpacked_image
-from viz_transformer.widgets.explorer.requests import QUESTIONS, exported_requests, reply, reply_in_eight_bits
+from viz_transformer.widgets.explorer.requests import QUESTIONS, reply
+from viz_transformer.widgets.explorer.score_parts import PartsOf, packed_parts
 from viz_transformer.widgets.explorer.scores import ORDERS, fitting_scores, pack_scores
 from viz_transformer.widgets.explorer.sentence_pair import PAIRS
 from viz_transformer.widgets.explorer.trace_view import PARTS_OF_SCORES, TraceView
@@ -58,6 +61,8 @@ PICTURES = ("sentence", "matrix", "lines", "table")
 COLOUR_SCALES = ("linear", "row", "log", "rest")
 #: Columns of more words than this have to be scrolled.
 _MOST_LINKED = 16
+
+_HEADING = 64  # letters
 
 _INDICES = ("layer", "head", "query", "key")
 
@@ -134,6 +139,8 @@ class AttentionExplorer(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.explore(trace)"
+    _call_sets = ("kind", "picture", "linked", "wall")
     _only_reads = True
     shares = Shares({**HEAD, **PAIR})
     _before_about = ""
@@ -152,6 +159,7 @@ class AttentionExplorer(View):
     hide_special = traitlets.Bool(False, help="leave out <sos>, [CLS] …").tag(sync=True)
     merge_words = traitlets.Bool(False, help="show the pieces of a word as one").tag(sync=True)
     order = traitlets.Unicode("layer", help="layer, entropy, label or a score").tag(sync=True)
+    picture = _Picture("matrix", help="sentence, matrix, lines or table").tag(sync=True)
     wall = traitlets.Bool(False, help="all heads in place of one").tag(sync=True)
     scores = traitlets.Dict(help="the user's own scores of heads, as bytes").tag(sync=True)
     label_filter: traitlets.List[str] = traitlets.List(
@@ -165,7 +173,6 @@ class AttentionExplorer(View):
     )
     search = traitlets.Unicode("", help="part of a token, to find and mark").tag(sync=True)
     linked = traitlets.Bool(False, help="all kinds on one screen, pinned together").tag(sync=True)
-    picture = _Picture("matrix", help="sentence, matrix, lines or table").tag(sync=True)
     colour_scale = traitlets.Unicode("linear", help="linear, row, log or rest").tag(sync=True)
     linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
     pair = traitlets.Unicode("all", help="all, AA, AB, BA or BB").tag(sync=True)
@@ -179,6 +186,7 @@ class AttentionExplorer(View):
     )
     grid = Checked([], help="rows and columns of patches").tag(sync=True)
     image = Checked({}, help="width, height and RGB bytes of the picture").tag(sync=True)
+    has_parts = traitlets.Bool(False, help="whether a function divides scores").tag(sync=True)
     text_size = TextSize()
 
     def __init__(
@@ -209,14 +217,18 @@ class AttentionExplorer(View):
         attends_by: str = "both",
         grid: Sequence[int] | None = None,
         image: Any = None,
+        score_parts: PartsOf | None = None,
     ) -> None:
         """Make a view of a trace; `explore` says what the arguments are and which errors they raise."""
         _one_of("attends_by", tuple(PARTS_OF_SCORES), attends_by)
         selected = list(selected) if np.iterable(selected) else [selected]
         self._trace_view = trace_view = TraceView(trace, compare, segments, attends_by)
         self._version = 0
-        self._part = Part()
+        self._packer: Packer | None = None
+        if compare is not None:
+            self._made_by = "vt.explore(trace, compare=other)"
         self._patch_labels: Sequence[str] = ()
+        self._parts_of = score_parts
         kind = trace_view.kinds[-1] if kind is None else kind  # cross is last, where present
         patches = checked_grid(trace_view, kind, grid, has_image=image is not None)
         seconds = trace.seconds_per_frame if seconds_per_frame is None else checked_seconds(seconds_per_frame)
@@ -256,6 +268,7 @@ class AttentionExplorer(View):
                 "linked": linked,
                 "colour_scale": colour_scale,
                 "wall": wall,
+                "has_parts": score_parts is not None,
             },
         )
 
@@ -388,42 +401,96 @@ class AttentionExplorer(View):
 
     @contextmanager
     def carrying(
-        self, *, layers: Iterable[int] | None = None, heads: Iterable[int] | None = None, bits: int = 16
+        self,
+        *,
+        layers: Iterable[int] | None = None,
+        heads: Iterable[int] | None = None,
+        bits: int | None = None,
+        threshold: float = 0.0,
     ) -> Iterator[None]:
         """Inside this, an exported page carries only these heads of a large trace.
 
         Args:
             layers: counted from 0; None is all.
             heads: of each of these layers, counted from 0; None is all.
-            bits: of each weight, 16 or 8.
+            bits: of each weight, 16 or 8; None chooses by the size.
+            threshold: smaller weights are left out.
 
         Raises:
-            UserError: if the trace does not have them, or `bits` is neither 16 nor 8.
+            UserError: if the trace does not have them, or `bits` or `threshold` cannot be.
         """
-        self._part = chosen_part(self._trace_view, layers, heads, bits)
+        self._packer = Packer(self._trace_view, chosen_part(self._trace_view, layers, heads, bits, threshold))
         try:
             yield
         finally:
-            self._part = Part()
+            self._packer = None
+
+    def _part(self) -> Packer:
+        """What makes the part that a page carries, all of the trace unless another was chosen."""
+        return self._packer or Packer(self._trace_view, Part())
 
     def export_bytes(self) -> int:
         """Return about how many bytes the heads of a large trace take in an exported page."""
-        return 0 if "traces" in self.data else self._part.n_bytes(self._trace_view)  # else it is there whole
+        return 0 if "traces" in self.data else self._part().n_bytes()  # else it is there whole
+
+    def heading(self) -> str:
+        """Return the sentence, its beginning if it is long."""
+        tokens = self.trace.source_tokens or self.trace.target_tokens
+        kept = [token for token, out in zip(tokens, special_tokens(tokens), strict=True) if not out]
+        return textwrap.shorten(running_text(kept), _HEADING, placeholder=" …")
+
+    def address(self) -> dict[str, dict[str, Any]]:
+        """Return what the address of an exported page says of this view."""
+        kinds = self._trace_view.kinds
+        sizes = {kind: dict(zip(_INDICES, self._trace_view.shape(kind), strict=True)) for kind in kinds}
+        numbers = {name: {"sizes": {kind: sizes[kind][name] for kind in kinds}} for name in _INDICES}
+        flag = {"values": [False, True], "usual": False}
+        return {
+            "kind": {"values": [*kinds], **({"usual": kinds[0]} if len(kinds) == 1 else {})},
+            **{name: {**each, **({"usual": None} if name in PAIR else {})} for name, each in numbers.items()},
+            "aggregate": {"values": [*AGGREGATES], "usual": AGGREGATES[0]},
+            "picture": {"values": [*PICTURES], "usual": "matrix"},
+            "linked": flag,
+            "wall": flag,
+        }
+
+    def page_state(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return the state for a page: of a large trace with what is said of the part that it carries."""
+        if "traces" in self.data:
+            return state
+        packer = self._part()
+        kinds = [
+            {**entry, "first": None, **({} if entry["signed"] else {"overview": coarser(entry["overview"])})}
+            for entry in self.data["kinds"]
+        ]
+        if not self.wall and self.aggregate == "head":  # then it is drawn before the whole page is here
+            at = {"layer": self.layer, "head": self.head}
+            shown = next(entry for entry in kinds if entry["kind"] == self.kind)
+            shown["first"] = {**at, **packer.head(self.kind, self.layer, self.head)}
+        return {**state, "data": {**self.data, "kinds": kinds, "carried": packer.told()}}
 
     def requests(self) -> tuple[Schema, ...]:
         """Return what the page may ask."""
         place = listed(Field("a kind, a way, numbers or a list of heads", _names_heads), 5)
-        return tuple({"version": optional(whole()), what: place} for what in QUESTIONS)
+        asked = (*QUESTIONS, *(["parts"] if self._parts_of else []))
+        return tuple({"version": optional(whole()), what: place} for what in asked)
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests for the heads of a large trace that an exported page carries."""
-        if "traces" in self.data:
-            return []
-        return exported_requests(self._trace_view, self._version, self._part)
+        return [] if "traces" in self.data else self._part().requests(self._version)
+
+    def replies(self, questions: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the replies to them as a page carries them, one head at a time."""
+        return self._part().replies(questions)
+
+    def _is_read(self, content: Any) -> bool:
+        asked = content.get("ask") if isinstance(content, dict) else None
+        return not (isinstance(asked, dict) and "parts" in asked)  # the model behind these waits for a cell
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        answer = reply_in_eight_bits if self._part.bits == 8 else reply
-        return answer(self._trace_view, self._version, request)
+        if "parts" in request and self._parts_of is not None and request.get("version") == self._version:
+            return packed_parts(self.trace, self._parts_of, *request["parts"])
+        return reply(self._trace_view, self._version, request)
 
     def adopt(self, trace: ForwardTrace, compare: ForwardTrace | None = None) -> None:
         """Take over what the page has drawn by itself, and so need not be sent: a trace, or a difference."""
@@ -709,6 +776,7 @@ def explore(
     attends_by: str = "both",
     grid: Sequence[int] | None = None,
     image: Any = None,
+    score_parts: PartsOf | None = None,
 ) -> AttentionExplorer:
     """Return an interactive view of a trace, which a notebook shows when it ends a cell.
 
@@ -764,6 +832,9 @@ def explore(
         image: what the patches are cut from, to lie under them: an array ``[height, width, 3]`` from 0 to
             255 or from 0 to 1, before it is normalised for the model. Its grid is found where the trace
             knows of one picture.
+        score_parts: what divides the score of a chosen weight among what its query and key were made of,
+            called with kind, layer, head, query and key by name; of a model
+            ``functools.partial(vt.attribution.score_parts, model, text, tokenizer=tokenizer)``.
 
     All but the first two can be read and set later: ``view.head = 3``.
 
@@ -798,6 +869,7 @@ def explore(
         attends_by=attends_by,
         grid=grid,
         image=image,
+        score_parts=score_parts,
     )
 
 

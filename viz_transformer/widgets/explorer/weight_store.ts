@@ -7,9 +7,10 @@
 
 import { createLruCache } from "./caches.ts";
 import { connectKernel, type Model } from "../base/kernel.ts";
-import { decodeEightBits, decodeWeights, spans } from "../base/weights.ts";
+import { decodeWeights, spans } from "../base/weights.ts";
 import type { KindHeads, Overview } from "../base/head_grid.ts";
 import { measureTraces, type RawTrace } from "./measured_trace.ts";
+import { type Carried, lackingInWords, type Packed, unpack } from "./packed_weights.ts";
 import { keptOf } from "./sentence_pair.ts";
 
 export const CACHE_BYTES = 64e6;
@@ -32,6 +33,10 @@ export interface Entry {
   cols: number;
   /** "float32", "float16", or "uint8" for what an exported page rounds to 8 bits. */
   dtype: string;
+  /** The same for a rollout. */
+  rolledDtype: string;
+  /** What an exported page holds of a large trace; null in a notebook, and of a small one. */
+  carried: Carried | null;
   /** Whether the weights are differences, or not normalised. */
   signed: boolean;
   /** Whether they are weights that are no shares of a whole. */
@@ -68,13 +73,15 @@ export interface Entry {
   entropies: Float32Array | null;
 }
 
+type Derived = "layers" | "heads" | "rows" | "cols" | "overview" | "masked" | "carried" | "rolledDtype";
+
 /** A kind of a large trace as Python sends it: an overview, and perhaps the first head that is shown. */
-interface KindData extends Omit<Entry, "layers" | "heads" | "rows" | "cols" | "overview" | "masked"> {
+interface KindData extends Omit<Entry, Derived> {
   /** Layers, heads, queries and keys. */
   shape: [number, number, number, number];
   overview: { values: DataView; rows: number; cols: number };
   masked: DataView | null;
-  first?: { layer: number; head: number; weights: DataView } | null;
+  first?: (Packed & { layer: number; head: number }) | null;
 }
 
 /** The trait `data`: whole traces, one or two, or the kinds of a large one. */
@@ -84,6 +91,7 @@ interface Data extends NonNullable<Parameters<typeof measureTraces>[1]> {
   kinds?: KindData[];
   /** By kind. */
   attendsBy?: Record<string, string>;
+  carried?: Carried;
 }
 
 /** Of which kind and heads something is asked, and how they are combined. */
@@ -119,6 +127,7 @@ export class WeightStore {
   #failed = new Map<string, string>();
   #overviews = new Map<string, Overview>();
   #rollouts = new Map<string, Float32Array>();
+  #lost = new Map<string, number>();
   #data!: Data;
   #last: [string, number, number] | null = null; // head shown: those beside it are prefetched
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -155,15 +164,24 @@ export class WeightStore {
     // Of the same version it is the same trace: what the page sent comes back from Python's echo.
     if (data === old || data.version === old?.version) return false;
     this.#stopTimer();
-    const entries = data.traces ? measureTraces(data.traces, data) : data.kinds!.map(entryOf);
+    const entries = data.traces
+      ? measureTraces(data.traces, data)
+      : data.kinds!.map((kind) => entryOf(kind, data.carried ?? null));
     const by = data.attendsBy ?? {};
     this.entries = new Map(
       entries.map((entry) => [entry.kind, { ...entry, attendsBy: by[entry.kind] ?? "both" }]),
     );
-    for (const each of [this.#pending, this.#failed, this.#overviews, this.#rollouts, this.#cache])
+    for (const each of [
+      this.#pending,
+      this.#failed,
+      this.#overviews,
+      this.#rollouts,
+      this.#lost,
+      this.#cache,
+    ])
       each.clear();
     for (const { kind, first } of data.kinds ?? []) {
-      if (first) this.#keep(nameOf("head", [kind, first.layer, first.head]), kind, first.weights);
+      if (first) this.#keep("head", [kind, first.layer, first.head], first);
     }
     return true;
   }
@@ -174,7 +192,12 @@ export class WeightStore {
     const start = (layer * heads + head) * rows * cols;
     if (whole) return whole.subarray(start, start + rows * cols);
     this.#last = [kind, layer, head];
-    return this.#want("head", this.#last);
+    return this.#wantCarried("head", this.#last);
+  }
+
+  /** Which share of a head's attention an exported page has left out. */
+  lost(kind: string, layer: number, head: number): number {
+    return this.#lost.get(nameOf("head", [kind, layer, head])) ?? 0;
   }
 
   /** The "mean" or "max" of several heads, given as [[layer, head], …]; null: not here yet. */
@@ -197,7 +220,7 @@ export class WeightStore {
   rollout(kind: string, layer: number) {
     const { rollouts, noRollout, whole, rows, cols } = this.entries.get(kind)!;
     if (noRollout) return null;
-    if (!whole) return this.#want("rollout", [kind, layer]);
+    if (!whole) return this.#wantCarried("rollout", [kind, layer]);
     if (!this.#rollouts.has(kind)) this.#rollouts.set(kind, rollouts!());
     return this.#rollouts.get(kind)!.subarray(layer * rows * cols, (layer + 1) * rows * cols);
   }
@@ -285,23 +308,35 @@ export class WeightStore {
     this.#cache.clear();
   }
 
+  /** The same, unless this is a page that was written without it: then that is the problem. */
+  #wantCarried(what: string, place: [string, number, number?]) {
+    const [kind, layer, head] = place;
+    const lacking = lackingInWords(this.entries.get(kind)!.carried, layer, head);
+    if (!lacking) return this.#want(what, place as Place);
+    const name = nameOf(what, place as Place);
+    this.#asked.add(name);
+    this.#failed.set(name, lacking);
+    return null;
+  }
+
   /** A matrix if it is here; else null, and it is requested. */
   #want(what: string, place: Place, onReply?: (reply: Reply) => void): Float32Array | null {
     const name = nameOf(what, place);
     this.#asked.add(name);
     const here = this.#cache.get(name);
     if (here || this.#failed.has(name)) return here;
-    const keep = ({ weights, dtype }: Reply) => this.#keep(name, place[0], weights as DataView, dtype);
+    const keep = (reply: Reply) => this.#keep(what, place, reply as Packed);
     const request = { [what]: place, version: this.#data.version };
     this.#wanted.set(name, { request, onReply: onReply ?? keep });
     this.#sendWanted();
     return null;
   }
 
-  #keep(name: string, kind: string, bytes: DataView, dtype = "") {
-    const entry = this.entries.get(kind)!;
-    if (dtype === "uint8") entry.dtype = dtype; // a page in 8 bits: fewer digits of it are true
-    this.#cache.set(name, weightsOf(bytes, entry, dtype));
+  #keep(what: string, place: Place, part: Packed) {
+    const [entry, name] = [this.entries.get(place[0])!, nameOf(what, place)];
+    if (part.dtype === "packed8") entry[what === "rollout" ? "rolledDtype" : "dtype"] = "uint8"; // fewer true digits
+    this.#cache.set(name, weightsOf(part, entry));
+    if (part.lost) this.#lost.set(name, part.lost);
   }
 
   #sendWanted() {
@@ -366,7 +401,7 @@ export class WeightStore {
     if (!beside.length || this.#failed.has(name) || isTooLarge) return;
     this.#send(name, { heads: [kind, beside], version: this.#data.version }, ({ weights }) => {
       beside.forEach((at, i) => {
-        this.#keep(nameOf("head", [kind, ...at]), kind, (weights as DataView[])[i]);
+        this.#keep("head", [kind, ...at], { weights: (weights as DataView[])[i] });
       });
     });
   }
@@ -377,10 +412,10 @@ function nameOf(what: string, of: Place) {
 }
 
 /** A head's weights from its bytes; differences come as shares of their scale. */
-function weightsOf(bytes: DataView, { rows, dtype, limit }: Entry, sentAs: string) {
-  if (sentAs === "uint8") return decodeEightBits(bytes, rows);
-  const weights = decodeWeights(bytes, dtype);
-  return limit ? weights.map((share) => share * limit) : weights;
+function weightsOf(part: Packed, entry: Entry) {
+  if (part.dtype) return unpack(part, entry);
+  const weights = decodeWeights(part.weights, entry.dtype);
+  return entry.limit ? weights.map((share) => share * entry.limit!) : weights;
 }
 
 function whenIdle(callback: () => void) {
@@ -388,10 +423,13 @@ function whenIdle(callback: () => void) {
 }
 
 /** A kind of a large trace as the page uses it, from what Python sent. */
-function entryOf({ first: _, ...kind }: KindData): Omit<Entry, "attendsBy"> {
+function entryOf({ first: _, ...kind }: KindData, carried: Carried | null): Omit<Entry, "attendsBy"> {
   const [layers, heads, rows, cols] = kind.shape;
   return {
     ...kind,
+    dtype: carried?.bits === 8 ? "uint8" : kind.dtype,
+    rolledDtype: carried ? "uint8" : kind.dtype,
+    carried,
     layers,
     heads,
     rows,

@@ -46,6 +46,7 @@ class FigureLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.figure_lab(draw, controls)"
 
     controls: traitlets.List[dict[str, Any]] = traitlets.List(
         help="name, text and values of each control"

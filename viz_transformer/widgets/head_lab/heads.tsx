@@ -1,4 +1,4 @@
-// All heads as small pictures, each a button that switches the head off and on again.
+// All heads as small pictures, each a button: a click chooses the head, and the next one switches it off or on.
 
 import { HeadGrid } from "../base/heads.tsx";
 import type { Theme } from "../base/colour.ts";
@@ -12,10 +12,10 @@ interface HeadsProps {
   chosen: Head;
   theme: Theme;
   onChoose: (head: Head) => void;
-  onToggle: (head: Head) => void;
+  onPress: (head: Head) => void;
 }
 
-export function Heads({ kinds, factors, chosen, theme, onChoose, onToggle }: HeadsProps) {
+export function Heads({ kinds, factors, chosen, theme, onChoose, onPress }: HeadsProps) {
   const sections = kinds.map(({ kind, shape }) => {
     const [layers, heads, rows, cols] = shape as [number, number, number, number];
     const weightsAt = (layer: number, head: number) => weightsOf(kinds, { kind, layer, head });
@@ -30,8 +30,7 @@ export function Heads({ kinds, factors, chosen, theme, onChoose, onToggle }: Hea
   return (
     <HeadGrid
       label="All heads: the arrow keys choose, Enter switches off and on"
-      {...{ sections, chosen, theme, look, onChoose }}
-      onPress={onToggle}
+      {...{ sections, chosen, theme, look, onChoose, onPress }}
     />
   );
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import HuggingFaceText
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
@@ -31,6 +32,7 @@ def head_lab(
     *,
     tokenizer: Any = None,
     max_new_tokens: int | None = None,
+    metric: str | tuple[str, str] | None = None,
 ) -> HeadLab:
     """Return a view in which you switch off or scale the heads of a model.
 
@@ -57,6 +59,9 @@ def head_lab(
         tokenizer: that of a Hugging Face model, which writes by greedy search.
         max_new_tokens: the most tokens that it writes; by default 8 after a text, and 60 of a
             translation.
+        metric: of a Hugging Face model, what is measured in place of the loss: a token, whose logit it is
+            where the first word is written, or two (right, wrong), whose logits are subtracted. A click on
+            a word of the inspector chooses one too, and a click on another subtracts that.
 
     Raises:
         UserError: if the text does not suit the model, or the page cannot run it.
@@ -65,7 +70,12 @@ def head_lab(
     text = text_for(model, text, DEFAULT_TEXTS, "a head lab")
     # Hundreds of heads may take a minute: the page ranks them layer by layer, and says how far it is.
     is_theirs = isinstance(model, HuggingFaceText)
-    view = HeadLab(lambda request: ablate(model, request), text, model.task, ranks_first=not is_theirs)
+    measured = [metric] if isinstance(metric, str) else list(metric or ())
+    view = HeadLab(
+        *(lambda request: ablate(model, request), text, model.task),
+        ranks_first=not is_theirs,
+        metric=measured,
+    )
     return give_engine(view, "head_lab", model, engine)
 
 
@@ -102,14 +112,55 @@ def ablate(model: TextModel | HuggingFaceText, request: dict[str, Any]) -> dict[
             for layer, head in np.ndindex(shape)
         ]
         found = _log_probs_apart(model, sentence, target, changes)
-        return {"trace": trace, "log_probs": log_probs, "each": _by_kind(shapes, found)}
+        reply = {"trace": trace, "log_probs": log_probs, "each": _by_kind(shapes, found)}
+        if metric := request.get("metric"):
+            theirs = _measuring(model)
+            values = theirs.measured_apart(sentence, target, metric, changes)  # [change]
+            whole = theirs.measured(sentence, target, metric)
+            reply |= {"value": whole, "values": _by_kind(shapes, values[:, None])}
+        return reply
     if "apart" in request:
         changes = [HeadChange(**change) for change in request["apart"]]
         # One at a time, when it is read: each holds the weights of all heads.
-        return {"apart": (_reply(model, target, *each) for each in _apart(model, sentence, target, changes))}
+        return {
+            "apart": (
+                _reply(model, target, *each)
+                | _measured(model, sentence, target, Interventions(heads=[change]), request.get("metric"))
+                for change, each in zip(changes, _apart(model, sentence, target, changes), strict=True)
+            )
+        }
     interventions = _interventions(request["changes"])
     judged = model.judge(sentence, target, interventions)
-    return _reply(model, target, *judged, model.answer(sentence, interventions))
+    reply = _reply(model, target, *judged, model.answer(sentence, interventions))
+    return reply | _measured(model, sentence, target, interventions, request.get("metric"))
+
+
+def _measuring(model: TextModel | HuggingFaceText) -> HuggingFaceText:
+    """Return a model whose scores of tokens can be measured.
+
+    Raises:
+        UserError: if it is one of ours, whose loss is measured.
+    """
+    if not isinstance(model, HuggingFaceText):
+        raise UserError(
+            "metric= is for a model of Hugging Face's; of ours the loss is measured, so leave it out"
+        )
+    return model
+
+
+def _measured(
+    model: TextModel | HuggingFaceText,
+    sentence: str,
+    target: tuple[str, ...],
+    changes: Interventions,
+    metric: list[str] | None,
+) -> dict[str, Any]:
+    """Return the metric, if one is measured, and the words that could be one."""
+    if not isinstance(model, HuggingFaceText):
+        return {} if not metric else {"value": _measuring(model)}
+    words, shares = model.likeliest(sentence, target, changes)
+    found: dict[str, Any] = {"likeliest": words, "shares": shares}
+    return found | ({"value": model.measured(sentence, target, metric, changes)} if metric else {})
 
 
 def _reply(

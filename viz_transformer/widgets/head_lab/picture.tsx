@@ -134,12 +134,18 @@ function Words({ shown, layout }: Part) {
   const { columns, read } = shown;
   const { chip, font, yRead, yWritten, unit } = layout;
   const bottom = yWritten - chip / 2;
+  const asking = shown.chosen.kind === "encoder" ? shown.look.query : null;
   const struck = bottom - 1.3 * unit - font / 2;
   return (
     <g>
       {read.map((text, i) => (
         <Pin key={`read ${i}`} shown={shown} query={isCross(shown) ? null : i} word={text}>
-          <Chip {...{ shown, layout, text }} x={layout.read[i]!} y={yRead} tone="vt-of-key" />
+          <Chip
+            {...{ shown, layout, text }}
+            x={layout.read[i]!}
+            y={yRead}
+            tone={i === asking ? "vt-of-query" : "vt-of-key"}
+          />
         </Pin>
       ))}
       {columns.map((column, i) => {

@@ -17,8 +17,18 @@ import { columnsOf, isMoved } from "./flip.ts";
 import { Heads } from "./heads.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Picture } from "./picture.tsx";
-import { createReplies, type Reply, weightsOf } from "./replies.ts";
-import { changeInWords, effectInWords, flipInWords, lookInWords, lookOf, lossInWords } from "./sentences.ts";
+import { createReplies, givenOf, type Reply, weightsOf } from "./replies.ts";
+import {
+  changeInWords,
+  effectInWords,
+  flipInWords,
+  lookInWords,
+  lookOf,
+  lossInWords,
+  metricName,
+  pressedMetric,
+  valueInWords,
+} from "./sentences.ts";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
 
 const GAP = "<mask>"; // as the model reads it
@@ -66,7 +76,7 @@ function HeadLab(frame: Frame<Traits>) {
   }, [kernel, redraw, model]);
   const [problem, setProblem] = useState("");
   const typed = useMemo(() => newestOf(kernel.ask), [kernel]);
-  const found = replies.want({ sentence: traits.sentence, factors: traits.factors });
+  const found = replies.want({ sentence: traits.sentence, factors: traits.factors, metric: traits.metric });
   const { base, after } = found;
   const missing = missingInWords(found.failure, after);
   if (!base || !after)
@@ -77,7 +87,7 @@ function HeadLab(frame: Frame<Traits>) {
     );
   const onRead = (sentence: string) => {
     setProblem("");
-    const request = { sentence, changes: [] };
+    const request = { ...givenOf({ sentence, metric: traits.metric }), changes: [] };
     const show = (reply: Reply) => {
       setProblem(""); // it may have come late
       replies.setBase(request, reply);
@@ -116,15 +126,21 @@ interface ZonesProps {
 function Zones({ frame, now, edit, missing }: ZonesProps) {
   const { traits, set, theme } = frame;
   const { base, after, chosen, factors, columns, done, each, entry, look } = now;
-  const effects = useMemo(() => headEffects(base.log_probs, base.kinds, each), [base, done]);
+  const effects = useMemo(() => headEffects(base.log_probs, base.kinds, each, base.value), [base, done]);
   const effect = effects.find((one) => sameHead(one, chosen));
   const choose = (head: Head) => selection(traits, head);
   const toggled = (of: readonly Factor[], head: Head) =>
     withFactor(of, head, factorOf(of, head) === 0 ? 1 : 0);
   const toggle = (head: Head) => set((then) => ({ ...choose(head), factors: toggled(then.factors, head) }));
+  const press = (head: Head) =>
+    set((then) => (sameHead(then, head) ? { factors: toggled(then.factors, head) } : selection(then, head)));
+  const measure = (word: string | null) =>
+    set((then) => ({ metric: word === null ? [] : pressedMetric(then.metric, word) }));
+  const alone = (head: Head) => set({ ...choose(head), factors: withFactor([], head, 0) });
   const told = factors.length
-    ? lossInWords(base.log_probs, after.log_probs, base.output)
-    : effectInWords(effect, done < now.of ? 0 : effects.length);
+    ? valueInWords(traits.metric, base.value, after.value) +
+      lossInWords(base.log_probs, after.log_probs, base.output)
+    : effectInWords(effect, done < now.of ? 0 : effects.length, metricName(traits.metric) || undefined);
   return (
     <Stage
       header={<Header now={now} edit={edit} onQuery={(query) => set({ query })} />}
@@ -134,7 +150,7 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
           kinds={base.kinds}
           factors={traits.factors}
           onChoose={(head) => set(choose(head))}
-          onToggle={toggle}
+          onPress={press}
         />
       }
       headsBeside={base.kinds.some(({ shape }) => shape[0] > FLAT)}
@@ -142,12 +158,16 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
         <Pieces pieces={factors.length ? flipInWords(factors, columns) : lookInWords(chosen, entry, look)} />
       }
       line={missing ? <span role="alert">{missing}</span> : told}
-      controls={<Controls {...{ traits, set, chosen }} />}
+      controls={
+        <Controls {...{ traits, set, chosen, alone }} strongest={done < now.of ? undefined : effects[0]} />
+      }
       inspector={
         <Inspector
           {...now}
           {...{ frame, effects }}
-          onAlone={(head) => set({ ...choose(head), factors: withFactor([], head, 0) })}
+          onAlone={alone}
+          metric={traits.metric}
+          onMetric={measure}
         />
       }
       {...stageOf(frame)}
@@ -190,7 +210,7 @@ function Header({
   return (
     <>
       {canPin ? (
-        <Chips label="Words read" tokens={source} kind="key" chosen={query} onChoose={onQuery} />
+        <Chips label="Words read" tokens={source} kind="key" chosen={query} isQuery onChoose={onQuery} />
       ) : (
         (source ?? [base.request.sentence]).map((token, i) => (
           <bdi class="vt-chip" key={`${i} ${token}`}>
@@ -209,8 +229,15 @@ function Header({
   );
 }
 
-/** The factor of the chosen head. */
-function Controls({ traits, set, chosen }: { chosen: Head } & Pick<Frame<Traits>, "traits" | "set">) {
+interface ControlsProps extends Pick<Frame<Traits>, "traits" | "set"> {
+  chosen: Head;
+  /** The head that changes the loss most; absent until all heads are ranked. */
+  strongest: Head | undefined;
+  alone: (head: Head) => void;
+}
+
+/** The factor of the chosen head, and what is suggested: of all heads the strongest, or all heads again. */
+function Controls({ traits, set, chosen, strongest, alone }: ControlsProps) {
   const factor = factorOf(traits.factors, chosen);
   return (
     <>
@@ -219,9 +246,15 @@ function Controls({ traits, set, chosen }: { chosen: Head } & Pick<Frame<Traits>
         {...{ min: -1, max: 2, step: 0.05, value: factor, told: shortFactor(factor) }}
         onInput={(value) => set((now) => ({ factors: withFactor(now.factors, chosen, value) }))}
       />
-      <button type="button" disabled={!traits.factors.length} onClick={() => set({ factors: [] })}>
-        All heads on
-      </button>
+      {strongest && !traits.factors.length ? (
+        <button type="button" onClick={() => alone(strongest)}>
+          Switch off the strongest, {strongest.kind} {strongest.layer}·{strongest.head}
+        </button>
+      ) : (
+        <button type="button" disabled={!traits.factors.length} onClick={() => set({ factors: [] })}>
+          All heads on
+        </button>
+      )}
     </>
   );
 }

@@ -66,6 +66,7 @@ class InitialLossLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.initial_loss_lab(model, sentence={sentence}, place={place})"
 
     data = traitlets.Dict(help="the measured starts, as the page reads them").tag(sync=True, content=True)
     std = traitlets.Float(help="standard deviation of the embeddings").tag(sync=True)

@@ -9,10 +9,13 @@ import { formatNumber, marksExplained, quoted, runningText, shortened, visible }
 import { percent } from "../base/percent.ts";
 import { Range } from "../base/range.tsx";
 import { Chips, FieldAround } from "../base/sentence.tsx";
+import { Switch } from "../base/switch.tsx";
 import { maskCode } from "./code.ts";
 import { cellText, describeMaskCell, isWord } from "./composition.ts";
 import type { Likeliest } from "./leaks.ts";
-import { PANELS } from "./panels.tsx";
+import { PANELS, Panel } from "./panels.tsx";
+import type { Page } from "./replies.ts";
+import type { Frame } from "../base/stage_view.tsx";
 import { PRESETS, presetOf } from "./presets.ts";
 import { whyItMatters } from "./sentences.ts";
 import type { Traits } from "./traits.ts";
@@ -139,28 +142,6 @@ export function MaskControls({ snapshot, kinds, change, set }: ControlsProps) {
   );
 }
 
-interface SwitchProps {
-  label: string;
-  on: boolean;
-  /** Whether it is not as in the right mask. */
-  isChanged: boolean;
-  onChange: (on: boolean) => void;
-}
-
-function Switch({ label, on, isChanged, onChange }: SwitchProps) {
-  return (
-    <button
-      type="button"
-      role="switch"
-      class={isChanged ? "vt-switch vt-of-you" : "vt-switch"}
-      aria-checked={on}
-      onClick={() => onChange(!on)}
-    >
-      {label}
-    </button>
-  );
-}
-
 /** What is set less often. */
 export function Options({ snapshot, kinds, change, set }: ControlsProps) {
   const { words, state, shown, polarity } = snapshot;
@@ -206,10 +187,11 @@ interface InspectorProps {
   hover: Cell | null;
   unfolded: string[];
   set: Set;
+  frame: Page & Pick<Frame<object>, "theme">;
 }
 
 /** The chosen row and cell: what the output writes, how far it moves, the cell in words and in Python, and doors. */
-export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
+export function Inspector({ snapshot, hover, unfolded, set, frame }: InspectorProps) {
   const { composed, shown, rows, leaks, chosen, state, polarity } = snapshot;
   const b = shown.sentence;
   const cell =
@@ -280,6 +262,17 @@ export function Inspector({ snapshot, hover, unfolded, set }: InspectorProps) {
           </button>
         ))}
       </Doors>
+      {unfolded.map((panel) => (
+        <Panel
+          key={panel}
+          {...snapshot}
+          query={chosen.query}
+          name={panel}
+          page={frame}
+          sentence={b}
+          theme={frame.theme}
+        />
+      ))}
       <p>
         {preset && !state.painted.length ? preset.text : "A mask of your own."}{" "}
         {marksExplained([...(composed.queryTokens[b] ?? []), ...(composed.keyTokens[b] ?? [])])}

@@ -7,6 +7,7 @@ const LEAST_CELL = 14;
 const FLAT = 2.5; // a cell is at most so many times as wide as high
 const GAP = 10;
 const SMALL = 0.85; // of the usual size
+const TWO_LINES = 2; // units
 const SIGNS = 4.4; // a verdict's sign and a number, in units
 const HATCH = 9; // pixels between its lines
 
@@ -32,6 +33,8 @@ export interface Layout {
   names: number;
   now: number | null;
   right: number | null;
+  /** Whether the words that are written stand below the names, because there is no room at their left. */
+  isStacked: boolean;
   /** How wide names and words may be. */
   widths: { query: number; key: number; now: number; right: number };
   /** Bars end here, and are at most so long. */
@@ -51,11 +54,13 @@ export function layOut(
   { queries, keys, names, isMeasured }: Contents,
 ): Layout {
   const within = (name: keyof Contents["names"], most: number) => Math.min(most * unit, names[name]);
-  const [query, key] = [within("query", 8), within("key", 7)];
+  const key = within("key", 7);
   const [now, right] = [within("now", 8), within("right", 7)];
-  const least = (isMeasured ? SIGNS * unit : 0) + query + 2 * GAP;
+  const signs = (isMeasured ? SIGNS * unit : 0) + 2 * GAP;
+  const hasNow = now > 0 && room.width - signs - within("query", 8) - 24 * keys > now + 2 * GAP;
+  const query = hasNow ? within("query", 8) : Math.max(within("query", 8), SMALL * now);
+  const least = signs + query;
   const spare = room.width - least - 24 * keys; // for all else
-  const hasNow = now > 0 && spare > now + 2 * GAP;
   const written = hasNow ? now + 2 * GAP : 0;
   const hasWords = isMeasured && spare - written > 12 * unit;
   const hasRight = hasNow && hasWords && right > 0;
@@ -73,6 +78,7 @@ export function layOut(
   const bars = (hasNow ? rightEnd : nowEnd) - (hasRight ? right + GAP : 0);
   return {
     ...{ unit, row, cell, left, top, hasWords, isUpright, bars },
+    isStacked: !hasNow && now > 0 && row > TWO_LINES * unit,
     keyShare: !isUpright && key > across - 4 ? SMALL : 1,
     width: left + keys * cell,
     height: top + queries * row + 2,

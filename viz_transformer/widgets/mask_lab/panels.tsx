@@ -1,5 +1,6 @@
-// What can be unfolded below the mask: what each library makes of a row, how the shapes join, and the code.
+// What can be unfolded in the inspector: what each library makes of a row, how the shapes join, and the code.
 
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type Theme, textColourOn } from "../base/colour.ts";
 import { formatNumber, quoted, visible } from "../base/text.ts";
 import { css, weightRgb } from "../base/ramps.ts";
@@ -25,8 +26,13 @@ interface PanelProps {
 
 export function Panel(props: PanelProps) {
   const { name, composed, polarity } = props;
+  const node = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const isAsked = node.current!.closest(".vt-inspector")?.contains(document.activeElement);
+    if (isAsked) node.current!.scrollIntoView({ block: "nearest" });
+  }, []);
   return (
-    <section class={`vt-panel vt-${name}`} aria-label={PANELS[name as "code"]}>
+    <section ref={node} class={`vt-panel vt-${name}`} aria-label={PANELS[name as "code"]}>
       {name === "libraries" && <Libraries {...props} />}
       {name === "shapes" && <Shapes {...props} />}
       {name === "code" &&

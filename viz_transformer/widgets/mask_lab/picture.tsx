@@ -277,13 +277,14 @@ function Keys(props: PictureProps) {
 /** What stands at the left of a row: the query, what it writes, and how far that moves. */
 function Row(props: PictureProps & { token: string; q: number }) {
   const { layout, composed, sentence, token, q, rows, chosen, measure } = props;
-  const { unit, names, widths, row, top } = layout;
+  const { unit, names, widths, row, top, isStacked } = layout;
   const isEmpty = emptyRows(composed, sentence).includes(q);
   const name = `${fit(token, widths.query - (isEmpty ? measure(" ∅") : 0), props)}${isEmpty ? " ∅" : ""}`;
   const width = Math.min(widths.query, measure(name)) + 12;
   const height = Math.min(1.7 * unit, row - 2);
   const found = rows?.[q];
-  const isWritten = found?.writes && found.verdict !== "padding" && layout.now !== null;
+  const writes = found && found.verdict !== "padding" ? found.writes : null;
+  const isBelow = isStacked && writes;
   return (
     <g
       class="vt-row"
@@ -295,30 +296,42 @@ function Row(props: PictureProps & { token: string; q: number }) {
       <rect
         class="vt-name"
         data-chosen={q === chosen.query}
-        {...{ x: names - width + 6, y: -height / 2, width, height, rx: 8 }}
+        {...{ x: names - width + 6, width, rx: 8 }}
+        {...(isBelow ? { y: -unit, height: 1.1 * unit } : { y: -height / 2, height })}
       />
-      <text x={names} class={`vt-end ${isEmpty ? "vt-empty" : isWord(token) ? "vt-of-query" : "vt-quiet"}`}>
+      <text
+        x={names}
+        y={isBelow ? -0.45 * unit : 0}
+        class={`vt-end ${isEmpty ? "vt-empty" : isWord(token) ? "vt-of-query" : "vt-quiet"}`}
+      >
         {name}
       </text>
-      {isWritten && <Written {...props} {...found.writes!} height={height} />}
+      {isBelow && (
+        <text x={names} y={0.55 * unit} class={`vt-end vt-small vt-of-${isNew(writes) ? "you" : "query"}`}>
+          {fit(`→ ${writes.now.word}`, widths.query, props)}
+        </text>
+      )}
+      {writes && layout.now !== null && <Written {...props} {...writes} height={height} />}
       {found && <Moved {...props} found={found} />}
     </g>
   );
 }
 
+const isNew = ({ now, right }: NonNullable<LeakRow["writes"]>) => now.word !== right.word;
+
 /** What an output writes, and what it wrote with the right mask. */
 function Written(props: PictureProps & NonNullable<LeakRow["writes"]> & { height: number }) {
   const { layout, now, right, height } = props;
   const { now: end, right: was, widths } = layout;
-  const isNew = now.word !== right.word;
+  const isOther = isNew({ now, right });
   const x = (end ?? 0) - widths.now;
   return (
-    <g class={isNew ? "vt-written vt-new" : "vt-written"} key={now.word}>
+    <g class={isOther ? "vt-written vt-new" : "vt-written"} key={now.word}>
       <rect x={x} y={-height / 2} width={widths.now} height={height} rx={height / 2} />
-      <text class={`vt-middle vt-of-${isNew ? "you" : "query"}`} x={x + widths.now / 2}>
+      <text class={`vt-middle vt-of-${isOther ? "you" : "query"}`} x={x + widths.now / 2}>
         {fit(now.word, widths.now - 16, props)}
       </text>
-      {isNew && was !== null && (
+      {isOther && was !== null && (
         <text class="vt-end vt-was" x={was}>
           {fit(right.word, widths.right, props)}
         </text>

@@ -86,6 +86,8 @@ class MaskLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.mask_lab(model)"
+    _call_sets = ("causal", "query", "key", "edited")
     shares = Shares({"kind": "kind", **PAIR}, where={"sentence": 0, "side": "right"})
 
     words = traitlets.Dict(help="tokens of the batch: source, target (read) and written").tag(

@@ -18,7 +18,6 @@ import {
 import { Header, Inspector, MaskControls, Options } from "./controls.tsx";
 import { type Contents, layOut } from "./layout.ts";
 import { type LeaksReply, leakRows, leakToShow, readLeaks } from "./leaks.ts";
-import { Panel } from "./panels.tsx";
 import { Picture } from "./picture.tsx";
 import { firstLook, type Preset } from "./presets.ts";
 import { useReply } from "./replies.ts";
@@ -132,7 +131,7 @@ function Lab(frame: Frame<Traits>) {
       headline={<Pieces pieces={headline} />}
       line={<Pieces pieces={line} />}
       controls={<MaskControls snapshot={snapshot} kinds={traits.kinds} change={change} set={set} />}
-      inspector={<Inspector snapshot={snapshot} hover={hover} unfolded={traits.unfolded} set={set} />}
+      inspector={<Inspector unfolded={traits.unfolded} {...{ snapshot, hover, set, frame }} />}
       options={<Options snapshot={snapshot} kinds={traits.kinds} change={change} set={set} />}
       {...stageOf(frame)}
     >
@@ -145,17 +144,6 @@ function Lab(frame: Frame<Traits>) {
           </span>
         ))}
       </p>
-      {traits.unfolded.map((name) => (
-        <Panel
-          key={name}
-          {...snapshot}
-          query={snapshot.chosen.query}
-          name={name}
-          page={frame}
-          sentence={shown.sentence}
-          theme={frame.theme}
-        />
-      ))}
     </Stage>
   );
 }

@@ -76,6 +76,7 @@ class ModelSummaryLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.model_summary_lab()"
 
     controls: traitlets.List[dict[str, Any]] = traitlets.List(
         help="name, text and stops of each size's control"

@@ -46,6 +46,7 @@ class PositionClock(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.position_clock(table)"
 
     data = traitlets.Dict(help="the table as float32, and its shape").tag(sync=True, content=True)
     pair = Index(0, help="i of the columns 2i and 2i + 1").tag(sync=True)

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Choice } from "../base/choice.tsx";
 import type { Model } from "../base/kernel.ts";
+import { Switch } from "../base/switch.tsx";
 import { runningText } from "../base/text.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { useKernel } from "../base/use_kernel.ts";
@@ -69,9 +70,7 @@ export function OrderControls({ traits, set, canShuffle }: OrderControlsProps) {
           shuffle
         </button>
       )}
-      <button type="button" aria-pressed={isOn} onClick={() => set({ positions_on: !isOn })}>
-        positions {isOn ? "on" : "off"}
-      </button>
+      <Switch label="positions" on={isOn} onChange={(positions_on) => set({ positions_on })} />
     </>
   );
 }

@@ -71,6 +71,7 @@ class PositionLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.position_lab(model)"
 
     data = traitlets.Dict(help="tables and sentence as the page reads them").tag(sync=True, content=True)
     encoding = traitlets.Unicode(help="one of sinusoidal, learned, rotary, none").tag(sync=True)

@@ -47,6 +47,7 @@ class ScalingLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.scaling_lab(scores)"
 
     data = traitlets.Dict(help="widths, keys of each query, and scores as float16").tag(
         sync=True, content=True

@@ -51,6 +51,7 @@ class ScheduleLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.schedule_lab(train, peaks, warmups, seeds)"
 
     data = traitlets.Dict(help="the choices, the level, and the first training's losses").tag(
         sync=True, content=True

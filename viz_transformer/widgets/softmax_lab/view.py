@@ -52,6 +52,7 @@ class SoftmaxLab(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.softmax_lab({scores})"
 
     labels: traitlets.List[str] = traitlets.List().tag(sync=True, content=True)
     scores: traitlets.List[float] = traitlets.List().tag(sync=True)

@@ -14,9 +14,8 @@ from typing import Any
 from viz_transformer.widgets.base.state_traits import state_traits
 from viz_transformer.widgets.base.view import View
 
-_HEAD = ("kind", "layer", "head")
 #: What all rooms share, in the order in which it can be set.
-CHOSEN = ("sentence", *_HEAD, "query", "key")
+CHOSEN = ("sentence", "kind", "layer", "head", "query", "key")
 #: Beside what is chosen, what is carried along.
 CARRIED = (*CHOSEN, "text_size")
 #: What does not outlive the words that it is an index of.
@@ -138,7 +137,7 @@ class Opened:
         """
         if any(self._get(path) != value for path, value in self._shares.where.items()):
             return {}
-        found = {name: self._get(path) for name, path in self.traits.items() if name != "off"}
+        found = {name: self._get(path) for name, path in self.traits.items()}
         if "place" in found:
             box = found.pop("place")
             here = [place for place, each in self._places.items() if each == box]
@@ -163,8 +162,6 @@ class Opened:
         wanted: State = {**state}
         if place := self._place(state):
             wanted["place"] = place
-        if not _is_same(seen, state, _HEAD):
-            wanted["off"] = [{**{name: state[name] for name in _HEAD}, "factor": 0}]
         changes = {
             path: wanted[name]
             for name, path in self.traits.items()

@@ -1,8 +1,7 @@
 // What a room and the studio share, by the table that the room's door carries; rooms.py reads it in the same way.
 
-const HEAD = ["kind", "layer", "head"];
 /** What all rooms share, in the order in which it can be set. */
-export const CHOSEN = ["sentence", ...HEAD, "query", "key"];
+export const CHOSEN = ["sentence", "kind", "layer", "head", "query", "key"];
 /** Beside what is chosen, what is carried along. */
 export const CARRIED = [...CHOSEN, "text_size"];
 /** What does not outlive the words that it is an index of. */
@@ -14,7 +13,7 @@ export type State = Record<string, unknown>;
 export interface Door {
   /**
    * By the studio's names the room's: "row", or "explorer.head" of a view inside it; "place" is kind and layer as
-   * one, and "off" the heads that are off.
+   * one.
    */
   traits: Record<string, string>;
   /** The values of "place", by kind and layer. */
@@ -46,7 +45,7 @@ export function targetOf(path: string): [inside: string, trait: string] {
  */
 export function chosenIn({ traits, places, where }: Door, get: Get, state: State): State {
   if (Object.entries(where).some(([path, value]) => get(path) !== value)) return {};
-  const { off: _, place, ...paths } = traits;
+  const { place, ...paths } = traits;
   const found: State = Object.fromEntries(
     Object.entries(paths).map(([name, path]) => [name, get(path) ?? null]),
   );
@@ -72,8 +71,6 @@ const stackOf = (place: unknown) => String(place ?? "").split(".")[0];
 /** The values of a room's traits, by their paths, that show a choice; `seen` is what the room has shown last. */
 export function changesFor(door: Door, state: State, seen: State | null = null): State {
   const wanted: State = { ...state, place: door.places[`${state.kind} ${state.layer}`] };
-  if (!isSame(seen, state, HEAD))
-    wanted.off = [{ kind: state.kind, layer: state.layer, head: state.head, factor: 0 }];
   const changes = Object.entries(door.traits)
     .filter(([name]) => wanted[name] !== undefined && (wanted[name] !== null || !door.needed.includes(name)))
     .map(([name, path]) => [path, wanted[name]]);

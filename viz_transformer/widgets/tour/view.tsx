@@ -43,6 +43,7 @@ class Inner {
       (model) => {
         this.#model = model;
         this.#choices = addChoices(model);
+        frame.redraw();
       },
       (error) =>
         onProblem(`This tour’s view cannot be shown (${error.message ?? error}). Run its cell again.`),
@@ -55,6 +56,9 @@ class Inner {
     const answers = this.#tour.get("answers");
     if (answers) inner.set("answers", [...(inner.get("answers") ?? []), ...answers]);
   }
+
+  /** What the view is, in a few sentences. */
+  about = (): string => this.#model?.get("about") ?? "";
 
   state(): Step["state"] {
     return chosenState(this.#tour.get("names"), (name) => this.#model?.get(name));
@@ -134,6 +138,7 @@ function Tour(frame: Frame<Traits>) {
           canEdit={canEdit}
           presented={presented}
           state={() => inner.current?.state() ?? {}}
+          about={`${frame.about} ${inner.current?.about() ?? ""}`}
         />
       </header>
       {problem && (
@@ -162,11 +167,13 @@ interface EditsProps {
   presented: boolean;
   /** The state of the view below. */
   state: () => Step["state"];
+  /** What the tour and the view below are. */
+  about: string;
 }
 
 /** How the steps are changed, and the menu of every header. */
-function Edits({ frame, canEdit, presented, state }: EditsProps) {
-  const { set, about } = frame;
+function Edits({ frame, canEdit, presented, state, about }: EditsProps) {
+  const { set } = frame;
   const remember = (header: Element | null) => {
     const added = { caption: "", state: state() };
     set((now) => withStep(now.steps, now.step, added));
@@ -195,7 +202,6 @@ function Edits({ frame, canEdit, presented, state }: EditsProps) {
         </button>
       )}
       <Menu
-        named="About tours"
         about={about}
         options={canEdit && frame.traits.steps.length > 0 && options}
         isPresented={presented}

@@ -60,8 +60,7 @@ function Details({ side, theme, isNamed, onFollow }: DetailsProps) {
         </b>
       )}
       <p>
-        <bdi class={kind === "encoder" ? "vt-of-key" : "vt-of-query"}>{visible(queries[query]!)}</bdi> looks
-        at
+        <bdi class="vt-of-query">{visible(queries[query]!)}</bdi> looks at
       </p>
       <Bars
         theme={theme}

@@ -25,7 +25,7 @@ function gives(side: Side): Piece[] {
   const { entry, chosen, pointed, followed, moment } = side;
   const cell = pointed ?? followed;
   return [
-    named(entry!.kind === "encoder" ? "key" : "query", entry!.queries[cell.query]),
+    named("query", entry!.queries[cell.query]),
     " gives ",
     named("key", entry!.keys[cell.key]),
     ` ${percent(weightAt(side, moment, cell))} in head ${chosen.layer}·${chosen.head}`,

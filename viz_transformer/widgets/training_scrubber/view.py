@@ -62,6 +62,7 @@ class TrainingScrubber(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.watch_training(training)"
     _only_reads = True
     shares = Shares(HEAD)
 
@@ -98,6 +99,8 @@ class TrainingScrubber(View):
                 many bytes, or do not have what is selected.
         """
         self._runs = runs = check_runs(trace, other)
+        if other is not None:
+            self._made_by = "vt.watch_training(training, other)"
         chosen = dict(traits or {})
         kinds = kinds_of(runs)
         kind = chosen.setdefault("kind", kinds[-1])  # cross is last, where present

@@ -214,6 +214,7 @@ function Header({
           tokens={entry.queries}
           kind={entry.kind === "encoder" ? "key" : "query"}
           chosen={followed.query}
+          isQuery
           onChoose={onQuery}
         />
       )}

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import traitlets
 
+from viz_transformer.attribution import score_parts
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, ScoreParts
 from viz_transformer.translator import Translation, Translator
 from viz_transformer.vocabulary import (
     SeveralSentencesError,
@@ -62,10 +63,16 @@ class TranslationLab(TranslationView):
             self._answer_text,
             sentence=sentence,
             translated=self.translation.text,
-            explorer=explore(self.trace, picture="sentence"),
+            explorer=explore(self.trace, picture="sentence", score_parts=self._parts),
             languages={"source": _capital(source), "target": _capital(target), "tag": language_tag(target)},
         )
         give_engine(self, "translation_lab", translator, engine)
+
+    def _parts(self, **place: Any) -> ScoreParts:
+        """Return the parts of a score in the sentence shown."""
+        words = self._translator.vocabulary
+        target = [words.sos_id, *words.ids_of(self.translation.tokens)]
+        return score_parts(self._translator.model, self._shown.text, target=target, tokenizer=words, **place)
 
     @property
     def translation(self) -> Translation:

@@ -67,8 +67,9 @@ function render({ model, el, host }: Rendered): () => void {
     return new Promise((resolve) => {
       kernel.latest(
         { text },
-        ({ translation, trace, problem, suggestions = [] }: Reply) => {
+        async ({ translation, trace, problem, suggestions = [] }: Reply) => {
           if (problem) return resolve({ text: problem, suggestions });
+          await child.opened.catch(() => null); // a sentence may be set before the picture is there
           show(text, translation.text, trace);
           resolve(null);
         },

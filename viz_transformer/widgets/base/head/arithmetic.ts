@@ -2,11 +2,16 @@
 //
 // viz_transformer/trace/steps.py computes the same in numpy; a test compares the two.
 
+import { formatNumber } from "../text.ts";
 import { decodeWeights } from "../weights.ts";
 
-/** The steps in order; a layer without a mask has no "masked", one without W_O ends earlier. */
-const STEPS = ["x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result"];
+/** The steps in order; only rotary positions turn, only a mask masks, and a layer without W_O ends earlier. */
+const STEPS = [
+  ...["x", "q", "turned_q", "k", "turned_k", "v", "scores", "scaled"],
+  ...["masked", "weights", "output", "concat", "result"],
+];
 const ARRAYS = ["x", "memory", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", "b_o"] as const;
+const TURNS = ["cos", "sin"] as const; // of rotary positions, [position, d_head]
 
 type Values = ArrayLike<number> & Iterable<number>;
 
@@ -19,7 +24,7 @@ export interface Matrix {
 }
 
 type Arrays = {
-  [name in Exclude<(typeof ARRAYS)[number], "x" | "w_q" | "w_k" | "w_v">]: Float32Array | null;
+  [name in Exclude<(typeof ARRAYS | typeof TURNS)[number], "x" | "w_q" | "w_k" | "w_v">]: Float32Array | null;
 };
 
 interface Names {
@@ -33,10 +38,16 @@ interface Names {
   heads: number;
   d_model: number;
   d_head: number;
+  /** What the scores are divided by; absent for √d_head. */
+  divisor?: number | null;
+  /** Of rotary positions, for each number of a vector the index of its partner. */
+  partner?: number[] | null;
 }
 
 /** A layer as it was sent: its arrays as bytes. */
-export type SentLayer = Names & { [name in (typeof ARRAYS)[number] | "mask"]: DataView | null };
+export type SentLayer = Names & { [name in (typeof ARRAYS)[number] | "mask"]: DataView | null } & {
+  [name in (typeof TURNS)[number]]?: DataView | null;
+};
 
 /** A layer, its arrays as numbers; an array that it does not have is null. */
 export interface Layer extends Arrays, Names {
@@ -46,7 +57,7 @@ export interface Layer extends Arrays, Names {
   x: Float32Array;
   /** What keys and values are made of: `memory`, or else `x`. */
   seen: Float32Array;
-  /** [head, d_model, d_head]. */
+  /** [head, d_model, d_head]; of keys and values there may be fewer heads, each of which serves several. */
   w_q: Float32Array;
   w_k: Float32Array;
   w_v: Float32Array;
@@ -91,10 +102,14 @@ export function matrixNamed({ matrices }: ComputedHead, name: string): Matrix {
 /** The layer as it was sent, with its bytes as numbers, and the steps that it has. */
 export function unpackSteps(data: SentLayer): Layer {
   const numbers: Record<string, Float32Array | null> = Object.fromEntries(
-    ARRAYS.map((name) => [name, data[name] ? decodeWeights(data[name], "float32") : null]),
+    [...ARRAYS, ...TURNS].map((name) => [name, data[name] ? decodeWeights(data[name], "float32") : null]),
   );
   const { mask } = data;
-  const missing = [...(mask ? [] : ["masked"]), ...(numbers.w_o ? [] : ["concat", "result"])];
+  const missing = [
+    ...(mask ? [] : ["masked"]),
+    ...(numbers.w_o ? [] : ["concat", "result"]),
+    ...(numbers.cos ? [] : ["turned_q", "turned_k"]),
+  ];
   return {
     ...data,
     ...numbers,
@@ -117,6 +132,17 @@ export function fitChoice(layer: Layer, chosen: Choice): Choice {
   };
 }
 
+/** What the layer's scores are divided by, where they are divided. */
+export const rootOf = ({ divisor, d_head }: Layer): number => divisor ?? Math.sqrt(d_head);
+
+/** The same as it is written. */
+export const rootName = ({ divisor, d_head }: Layer): string =>
+  divisor == null ? `√${d_head}` : formatNumber(divisor, 2);
+
+/** How many heads one head of keys and values serves. */
+export const sharing = ({ heads, w_k, d_model, d_head }: Layer): number =>
+  heads / (w_k.length / (d_model * d_head));
+
 /** One head's bias of q, k or v ("b_q", …) as a row, or null. */
 function headBias(layer: Layer, name: "b_q" | "b_k" | "b_v", head: number): Matrix | null {
   const part = layer[name]?.subarray(head * layer.d_head, (head + 1) * layer.d_head);
@@ -126,12 +152,14 @@ function headBias(layer: Layer, name: "b_q" | "b_k" | "b_v", head: number): Matr
 /** The product of two matrices, with a bias added to every row. */
 export function matmul(a: Matrix, b: Matrix, bias: Matrix | null = null): Matrix {
   const values = new Float64Array(a.rows * b.cols); // [a.rows, b.cols]
+  const [left, right] = [a.values, b.values];
   for (let row = 0; row < a.rows; row++) {
-    for (let col = 0; col < b.cols; col++) {
-      let sum = 0;
-      for (let i = 0; i < a.cols; i++) sum += a.at(row, i) * b.at(i, col);
-      values[row * b.cols + col] = sum + (bias ? bias.at(0, col) : 0);
+    const start = row * b.cols;
+    for (let i = 0; i < a.cols; i++) {
+      const factor = left[row * a.cols + i] ?? 0;
+      for (let col = 0; col < b.cols; col++) values[start + col]! += factor * (right[i * b.cols + col] ?? 0);
     }
+    if (bias) for (let col = 0; col < b.cols; col++) values[start + col]! += bias.at(0, col);
   }
   return matrixOf(a.rows, b.cols, values);
 }
@@ -173,34 +201,59 @@ export function computeHead(layer: Layer, chosen: Choice): ComputedHead {
 function attendHead(layer: Layer, chosen: Choice): ComputedHead {
   const { d_model: dModel, d_head: dHead } = layer;
   const { head, query } = chosen;
-  const part = (all: Float32Array) =>
-    matrixOf(dModel, dHead, all.subarray(head * dModel * dHead, (head + 1) * dModel * dHead));
+  const served = Math.floor(head / sharing(layer));
+  const part = (all: Float32Array, at = served) =>
+    matrixOf(dModel, dHead, all.subarray(at * dModel * dHead, (at + 1) * dModel * dHead));
   const x = matrixOf(1, dModel, layer.x.subarray(query * dModel, (query + 1) * dModel));
   const seen = matrixOf(layer.keys.length, dModel, layer.seen);
-  const [w_q, w_k, w_v] = [part(layer.w_q), part(layer.w_k), part(layer.w_v)];
+  const [w_q, w_k, w_v] = [part(layer.w_q, head), part(layer.w_k), part(layer.w_v)];
   const b_q = headBias(layer, "b_q", head);
-  const b_k = headBias(layer, "b_k", head);
-  const b_v = headBias(layer, "b_v", head);
+  const b_k = headBias(layer, "b_k", served);
+  const b_v = headBias(layer, "b_v", served);
   const q = matmul(x, w_q, b_q); // [1, d_head]
   const k = matmul(seen, w_k, b_k); // [key, d_head]
   const v = matmul(seen, w_v, b_v); // [key, d_head]
-  const k_t = transpose(k); // [d_head, key]
-  const scores = matmul(q, k_t); // [1, key]
+  const turned = turnedBy(layer, query, q, k);
+  const k_t = transpose(turned.turned_k ?? k); // [d_head, key]
+  const scores = matmul(turned.turned_q ?? q, k_t); // [1, key]
   const { rows, ...numbers } = attend(layer, chosen, scores);
   const all = matrixOf(layer.queries.length, dModel, layer.x);
   const output = matmul(rows.weights, v); // [1, d_head]
   const biases = { ...(b_q && { b_q }), ...(b_k && { b_k }), ...(b_v && { b_v }) };
   return {
     ...numbers,
-    matrices: { all, x, seen, w_q, w_k, w_v, ...biases, q, k, v, k_t, scores, ...rows, output },
+    matrices: { all, x, seen, w_q, w_k, w_v, ...biases, q, k, v, ...turned, k_t, scores, ...rows, output },
   };
+}
+
+/** A query and the keys turned by their positions; nothing where positions are not rotary. */
+function turnedBy({ cos, sin, partner, d_head }: Layer, query: number, q: Matrix, k: Matrix) {
+  if (!cos || !sin || !partner) return {};
+  const rowsOf = (all: Float32Array, from: number, rows: number) =>
+    matrixOf(rows, d_head, all.subarray(from * d_head, (from + rows) * d_head));
+  const turn = ({ rows, values }: Matrix, from: number) =>
+    matrixOf(
+      rows,
+      d_head,
+      Float64Array.from(values, (value, at) => {
+        const col = at % d_head;
+        const other = values[at - col + partner[col]!]!;
+        return value * cos[from * d_head + at]! + other * sin[from * d_head + at]!;
+      }),
+    );
+  return {
+    cos: rowsOf(cos, query, 1),
+    sin: rowsOf(sin, query, 1),
+    turned_q: turn(q, query),
+    turned_k: turn(k, 0),
+  } as Record<string, Matrix>;
 }
 
 /** From a query's scores to its weights, over all keys. */
 function attend(layer: Layer, { query, scale, mask, temperature }: Choice, scores: Matrix) {
   const n = layer.keys.length;
   const row = (values: number[]) => matrixOf(1, n, Float64Array.from(values));
-  const divisor = (scale ? Math.sqrt(layer.d_head) : 1) * temperature;
+  const divisor = (scale ? rootOf(layer) : 1) * temperature;
   const scaled = Array.from(scores.values, (score) => score / divisor);
   const allowed = scaled.map((_, key) => (!mask || !layer.mask ? 1 : (layer.mask[query * n + key] ?? 0)));
   const masked = scaled.map((score, key) => (allowed[key] ? score : -Infinity));

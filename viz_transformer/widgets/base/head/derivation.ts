@@ -1,7 +1,7 @@
 // Where a number comes from: its terms, and the rows and columns that they stand in.
 
 import { formatNumber } from "../text.ts";
-import { type Choice, type ComputedHead, type Layer, matrixNamed } from "./arithmetic.ts";
+import { type Choice, type ComputedHead, type Layer, matrixNamed, rootName } from "./arithmetic.ts";
 
 /** A place in one of the matrices that computeHead returns. */
 export interface Cell {
@@ -40,7 +40,7 @@ const FEW_TERMS = 9; // of a longer sum only the largest terms are shown
 const LARGEST = 5;
 
 /** The products: what is multiplied to make each, and the bias that is added. */
-export const PRODUCTS: Record<string, readonly [a: string, b: string, bias: string | null]> = {
+const PRODUCTS: Record<string, readonly [a: string, b: string, bias: string | null]> = {
   q: ["x", "w_q", "b_q"],
   k: ["seen", "w_k", "b_k"],
   v: ["seen", "w_v", "b_v"],
@@ -52,21 +52,29 @@ export const PRODUCTS: Record<string, readonly [a: string, b: string, bias: stri
 const COMPUTED_WITH: Record<string, string> = {
   all: "x",
   seen: "x",
-  k_t: "k",
   allowed: "masked",
   exponentials: "weights",
   heads: "output",
 };
 
+const isTurned = (layer: Layer) => layer.steps.includes("turned_q");
+
+/** What is multiplied to make a matrix that is a product, and the bias that is added. */
+export const productOf = (layer: Layer, name: string) =>
+  name === "scores" && isTurned(layer) ? (["turned_q", "k_t", null] as const) : PRODUCTS[name];
+
+/** The keys that the query is compared with. */
+const comparedKeys = (layer: Layer) => (isTurned(layer) ? "turned_k" : "k");
+
 /** The step that computes a matrix, or null for one that is given. */
 export function stepOf(layer: Layer, name: string): string | null {
-  const step = COMPUTED_WITH[name] ?? name;
+  const step = name === "k_t" ? comparedKeys(layer) : (COMPUTED_WITH[name] ?? name);
   return layer.steps.includes(step) ? step : null;
 }
 
 /** The places that a cell is computed from. */
 export function sourcesOf(layer: Layer, { name, row, col }: Cell): Source[] {
-  const product = PRODUCTS[name];
+  const product = productOf(layer, name);
   if (product) {
     const [a, b, bias] = product;
     const sources: Source[] = [
@@ -78,7 +86,11 @@ export function sourcesOf(layer: Layer, { name, row, col }: Cell): Source[] {
   const at = (source: string) => ({ name: source, row, col });
   switch (name) {
     case "k_t":
-      return sourcesOf(layer, { name: "k", row: col, col: row });
+      return sourcesOf(layer, { name: comparedKeys(layer), row: col, col: row });
+    case "turned_q":
+      return [at("q"), { name: "q", row, col: layer.partner?.[col] ?? col }, at("cos"), at("sin")];
+    case "turned_k":
+      return [at("k"), { name: "k", row, col: layer.partner?.[col] ?? col }];
     case "scaled":
       return [at("scores")];
     case "masked":
@@ -112,7 +124,9 @@ const value = ({ worked }: Worked, name: string, row: number, col: number) =>
 /** How each number that is not a product's is written. */
 const FORMULAS: Record<string, (state: Worked, cell: Cell) => Part[]> = {
   k_t: ({ layer, worked, chosen, whole }, { row, col }) =>
-    formulaOf(layer, worked, chosen, { name: "k", row: col, col: row }, whole),
+    formulaOf(layer, worked, chosen, { name: comparedKeys(layer), row: col, col: row }, whole),
+  turned_q: (state, cell) => turnFormula(state, cell, "q", state.chosen.query),
+  turned_k: (state, cell) => turnFormula(state, cell, "k", cell.row),
   scaled: (state, { row, col }) => [
     ["a", inDigits(value(state, "scores", row, col))],
     ...divisions(state.layer, state.chosen),
@@ -161,13 +175,13 @@ export function formulaOf(
   whole = false,
 ): Part[] {
   const state = { layer, worked, chosen, whole };
-  if (PRODUCTS[cell.name]) return productFormula(state, cell);
+  if (productOf(layer, cell.name)) return productFormula(state, cell);
   const formula = FORMULAS[cell.name];
   return formula ? formula(state, cell) : [["is", inDigits(value(state, cell.name, cell.row, cell.col))]];
 }
 
 function productFormula(state: Worked, { name, row, col }: Cell): Part[] {
-  const [a, b, bias] = PRODUCTS[name] ?? ["x", "x", null];
+  const [a, b, bias] = productOf(state.layer, name) ?? ["x", "x", null];
   const [left, right] = [matrixNamed(state.worked, a), matrixNamed(state.worked, b)];
   const term = (i: number) => [left.at(row, i), right.at(i, col)] as const;
   const sizes = Array.from({ length: left.cols }, (_, i) => term(i)[0] * term(i)[1]);
@@ -179,10 +193,22 @@ function productFormula(state: Worked, { name, row, col }: Cell): Part[] {
   return [...sum, ...more, ...equals(value(state, name, row, col))];
 }
 
+/** A number that is turned: itself and its partner, each by what its position says. */
+function turnFormula(state: Worked, { name, row, col }: Cell, from: string, position: number): Part[] {
+  const { cos, sin, partner, d_head } = state.layer;
+  const angle = (values: Float32Array | null) => bracketed(values?.[position * d_head + col] ?? 0);
+  return [
+    ...parts("a", bracketed(value(state, from, row, col), true), "op", "·", "b", angle(cos)),
+    ...parts("op", " + ", "a", bracketed(value(state, from, row, partner?.[col] ?? col))),
+    ...parts("op", "·", "b", angle(sin)),
+    ...equals(value(state, name, row, col)),
+  ];
+}
+
 const equals = (result: number) => parts("op", " = ", "is", inDigits(result));
 
 function divisions(layer: Layer, { scale, temperature }: Choice): Part[] {
-  const root = scale ? parts("op", " ÷ ", "b", `√${layer.d_head}`) : [];
+  const root = scale ? parts("op", " ÷ ", "b", rootName(layer)) : [];
   return temperature === 1 ? root : [...root, ...parts("op", " ÷ ", "b", inDigits(temperature))];
 }
 
@@ -234,7 +260,10 @@ export function cellInCode(layer: Layer, chosen: Choice, { name, row, col }: Cel
     b_o: `b_O[${col}]`,
     k: `k[${row}, ${col}]`,
     v: `v[${row}, ${col}]`,
-    k_t: `k[${col}, ${row}]`,
+    turned_k: `turned_k[${row}, ${col}]`,
+    cos: `cos[${chosen.query}, ${col}]`,
+    sin: `sin[${chosen.query}, ${col}]`,
+    k_t: `${comparedKeys(layer)}[${col}, ${row}]`,
     allowed: `mask[${chosen.query}, ${col}]`,
     exponentials: `e[${col}]`,
     heads: `outputs_of_all_heads[${row}][${col}]`,

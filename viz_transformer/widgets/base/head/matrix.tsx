@@ -87,7 +87,7 @@ export function MatrixPanel(props: MatrixProps) {
 /** The class of the names of a matrix's rows: words that attend, words that are attended to, or neither. */
 function nameKind(name: string): string {
   if (name === "x" || name === "all") return "vt-of-query";
-  return name === "seen" || name === "k" || name === "v" ? "vt-of-key" : "";
+  return ["seen", "k", "turned_k", "v"].includes(name) ? "vt-of-key" : "";
 }
 
 /** A number's colour, or null where it has none. */

@@ -1,7 +1,7 @@
 // What each step shows: which matrices, what they are called, and which number of them is followed.
 
 import { type Choice, type ComputedHead, type Layer, matrixNamed } from "./arithmetic.ts";
-import { biasOf, type Cell, inDigits, lastScores, PRODUCTS, type Source, sourcesOf } from "./derivation.ts";
+import { biasOf, type Cell, inDigits, lastScores, productOf, type Source, sourcesOf } from "./derivation.ts";
 
 /**
  * What one frame shows: the layer, every number of the chosen head, and the cell that is explained.
@@ -34,6 +34,8 @@ const SYMBOLS: Record<string, string> = {
   b_k: "b_K",
   b_v: "b_V",
   b_o: "b_O",
+  turned_q: "q′",
+  turned_k: "k′",
   k_t: "kᵀ",
   allowed: "mask",
   exponentials: "e",
@@ -43,10 +45,12 @@ const PER_KEY = ["scores", "scaled", "allowed", "masked", "exponentials", "weigh
 
 /** The matrices that a step shows. */
 export function planOf(layer: Layer, step: string): Plan {
-  const product = PRODUCTS[step];
+  const product = productOf(layer, step);
   if (product) return { a: product[0], b: product[1], bias: biasOf(layer, product[2]), c: step, rows: null };
   const rowsOf: Record<string, string[]> = {
     x: layer.memory ? ["seen", "all"] : ["all"],
+    turned_q: ["q", "cos", "sin", "turned_q"],
+    turned_k: ["k", "turned_k"],
     scaled: ["scores", "scaled"],
     masked: ["scaled", "allowed", "masked"],
     weights: [lastScores(layer), "exponentials", "weights"],
@@ -57,6 +61,7 @@ export function planOf(layer: Layer, step: string): Plan {
 
 /** A matrix's symbol. */
 export function symbolOf(layer: Layer, name: string): string {
+  if (name === "k_t" && layer.cos) return "k′ᵀ";
   return name === "seen" ? (layer.memory ? "memory" : "x") : (SYMBOLS[name] ?? name);
 }
 
@@ -76,6 +81,7 @@ export function rowNamesOf({ layer, worked, chosen }: Snapshot, name: string): s
       return layer.queries.map((word, i) => (layer.reads ? `${layer.reads[i]} → ${word}` : word));
     case "seen":
     case "k":
+    case "turned_k":
     case "v":
       return layer.keys;
     case "x":
@@ -105,19 +111,19 @@ export function followedCell(
   const word = key ?? best;
   const place = column !== null && column < (step === "concat" ? layer.d_head : cols) ? column : 0;
   if (step === "x") return { name, row: query, col: place };
-  if (step === "k" || step === "v") return { name, row: word, col: place };
+  if (["k", "turned_k", "v"].includes(step)) return { name, row: word, col: place };
   if (step === "concat") return { name, row: 0, col: head * layer.d_head + place };
-  return { name, row: 0, col: ["q", "output", "result"].includes(step) ? place : word };
+  return { name, row: 0, col: ["q", "turned_q", "output", "result"].includes(step) ? place : word };
 }
 
 /** The traits to set when a cell of the step's own result is clicked: what is followed from then on. */
 export function traitsFollowing(layer: Layer, { name, row, col }: Cell): Partial<Choice> {
   if (name === "all") return { query: row, column: col };
-  if (name === "seen" || name === "k" || name === "v") return { key: row, column: col };
+  if (["seen", "k", "turned_k", "v"].includes(name)) return { key: row, column: col };
   if (name === "k_t") return { key: col, column: row };
   if (name === "heads") return { head: row, column: col };
   if (name === "concat") return { head: Math.floor(col / layer.d_head), column: col % layer.d_head };
-  if (["q", "x", "output", "result"].includes(name)) return { column: col };
+  if (["q", "turned_q", "cos", "sin", "x", "output", "result"].includes(name)) return { column: col };
   return { key: col };
 }
 

@@ -4,12 +4,23 @@ import { ATTENTION_KINDS } from "../kinds.ts";
 import { quoted } from "../text.ts";
 import { percent } from "../percent.ts";
 import { named, type Piece } from "../pieces.ts";
-import { argmaxFinite, type Choice, type ComputedHead, type Layer, matrixNamed } from "./arithmetic.ts";
+import {
+  argmaxFinite,
+  type Choice,
+  type ComputedHead,
+  type Layer,
+  matrixNamed,
+  rootName,
+  rootOf,
+  sharing,
+} from "./arithmetic.ts";
 import { type Cell, inDigits, type Part, parts } from "./derivation.ts";
 import { planOf, type Snapshot, symbolOf } from "./plan.ts";
 
 /** The signs of the steps on the timeline that are not their names. */
 const SIGNS: Record<string, string> = {
+  turned_q: "turn q",
+  turned_k: "turn k",
   scores: "q·k",
   scaled: "÷√d",
   masked: "mask",
@@ -59,6 +70,13 @@ export function sentenceOf(layer: Layer, worked: ComputedHead, chosen: Choice, s
   return SENTENCES[step]?.(told) ?? "";
 }
 
+/** Which heads have the same keys and values, where several share them. */
+function shared({ layer, chosen: { head } }: Pick<Told, "layer" | "chosen">): string {
+  const each = sharing(layer);
+  const first = Math.floor(head / each) * each;
+  return each > 1 ? ` Heads ${first} to ${first + each - 1} share them.` : "";
+}
+
 /** For each step what it does. */
 const SENTENCES: Record<string, (told: Told) => string> = {
   x({ layer, chosen, word, looker }) {
@@ -72,10 +90,15 @@ const SENTENCES: Record<string, (told: Told) => string> = {
   },
   q: ({ layer, looker }) =>
     `The ${layer.d_model} numbers of ${looker} become ${layer.d_head}: its query, what it looks for.`,
-  k: ({ layer }) =>
-    `Each of the ${counted(layer.keys.length, "word")} gets a key of ${layer.d_head} numbers, with which the query is compared.`,
-  v: ({ layer }) =>
-    `Each of the ${counted(layer.keys.length, "word")} gets a value of ${layer.d_head} numbers: what it passes on when a query attends to it.`,
+  turned_q: ({ layer, chosen, looker }) =>
+    `The numbers are taken in ${layer.d_head / 2} pairs, and each pair is turned by an angle that grows with the position, here ${chosen.query}. ` +
+    `So ${looker} carries its place in its query.`,
+  turned_k: () =>
+    "Each key is turned by the angles of its own position, so a score depends on how far apart two words stand.",
+  k: ({ layer, chosen }) =>
+    `Each of the ${counted(layer.keys.length, "word")} gets a key of ${layer.d_head} numbers, with which the query is compared.${shared({ layer, chosen })}`,
+  v: ({ layer, chosen }) =>
+    `Each of the ${counted(layer.keys.length, "word")} gets a value of ${layer.d_head} numbers: what it passes on when a query attends to it.${shared({ layer, chosen })}`,
   scores({ word, best }) {
     const [top, value] = best("scores");
     return `The query is multiplied by every key, number by number, and the products are added up. The score of ${word} with ${top} is the largest: ${value}.`;
@@ -83,7 +106,11 @@ const SENTENCES: Record<string, (told: Told) => string> = {
   scaled({ layer, worked, chosen, best }) {
     if (worked.divisor === 1) return "Not divided: the scores stay as they are.";
     const by = [
-      chosen.scale ? `√${layer.d_head} = ${inDigits(Math.sqrt(layer.d_head))}` : "",
+      chosen.scale
+        ? layer.divisor == null
+          ? `${rootName(layer)} = ${inDigits(rootOf(layer))}`
+          : rootName(layer)
+        : "",
       chosen.temperature === 1 ? "" : `the temperature ${inDigits(chosen.temperature)}`,
     ]
       .filter(Boolean)
@@ -124,7 +151,7 @@ const SENTENCES: Record<string, (told: Told) => string> = {
 /** What a number is, in words. */
 export function meaningOf(layer: Layer, chosen: Choice, { name, row, col }: Cell): string {
   const word = quoted(layer.queries[chosen.query] ?? "");
-  const key = quoted(layer.keys[["seen", "k", "v"].includes(name) ? row : col] ?? "");
+  const key = quoted(layer.keys[["seen", "k", "turned_k", "v"].includes(name) ? row : col] ?? "");
   const which = layer.reads ? "the vector that writes" : "the vector of";
   const meanings: Record<string, string> = {
     x: `number ${col} of ${which} ${word}`,
@@ -135,6 +162,10 @@ export function meaningOf(layer: Layer, chosen: Choice, { name, row, col }: Cell
     b_v: "a bias, added to every value",
     b_o: "a bias, added to every result",
     q: `number ${col} of the query of ${word}`,
+    turned_q: `number ${col} of the query of ${word}, turned`,
+    turned_k: `number ${col} of the key of ${key}, turned`,
+    cos: `the cosine of the angle by which number ${col} is turned`,
+    sin: `the sine of the angle by which number ${col} is turned, with its sign`,
     k: `number ${col} of the key of ${key}`,
     k_t: `number ${row} of the key of ${key}`,
     v: `number ${col} of the value of ${key}`,
@@ -166,7 +197,7 @@ export function equationOf({ layer, chosen, worked, step }: Snapshot): Part[] {
   }
   const { mask, scale, temperature } = chosen;
   if (step === "scaled") {
-    const root = scale ? parts("op", " ÷ ", "b", `√${layer.d_head}`) : [];
+    const root = scale ? parts("op", " ÷ ", "b", rootName(layer)) : [];
     const warm = temperature === 1 ? [] : parts("op", " ÷ ", "b", `temperature ${temperature.toFixed(1)}`);
     return [...is, ["a", "scores"], ...root, ...warm];
   }
@@ -175,6 +206,11 @@ export function equationOf({ layer, chosen, worked, step }: Snapshot): Part[] {
   if (step === "weights") {
     const sum = worked.sum ? ` ${worked.sum.toFixed(2)}` : "";
     return [...is, ...parts("a", "e to the score", "op", " ÷ ", "b", "their sum", "op", sum)];
+  }
+  if (step === "turned_q" || step === "turned_k") {
+    const name = step === "turned_q" ? "q" : "k";
+    const terms = parts("a", name, "op", " · ", "b", "cos", "op", " + ", "a", `${name} of its partner`);
+    return [...is, ...terms, ...parts("op", " · ", "b", "sin")];
   }
   if (step !== "concat") return [];
   return [...is, ...parts("a", "outputs of all heads", "op", ", one after another")];
@@ -195,11 +231,13 @@ export function headlineOf({ layer, worked, chosen, step }: Snapshot): Piece[] {
       ...(layer.reads ? ["The vector that writes ", query] : [query]),
       ` becomes a query of ${wide} numbers`,
     ],
+    turned_q: ["The query of ", query, ` is turned by its position: ${chosen.query}`],
+    turned_k: ["Each key is turned by its own position"],
     k: [`Each of ${counted(n, "word")} gets a key of ${wide} numbers`],
     v: [`Each of ${counted(n, "word")} gets a value of ${wide} numbers`],
     scores: [...who, " scores ", key("scores"), ` highest: ${inDigits(top("scores"))}`],
     scaled: [
-      chosen.scale ? `Divided by √${wide}, ` : "Not divided by √d_k, ",
+      chosen.scale ? `Divided by ${rootName(layer)}, ` : "Not divided by √d_k, ",
       key("scaled"),
       ` has ${inDigits(top("scaled"))}`,
     ],

@@ -1,0 +1,36 @@
+// *Copy as Python*: the lines that make a view once more, copied and shown.
+
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Model } from "./kernel.ts";
+import { linesOf, type Made } from "./made.ts";
+
+export function CopyCode({ model }: { model: Pick<Model, "get"> }) {
+  const lines = useRef<HTMLPreElement>(null);
+  const [told, setTold] = useState("");
+  const made: Made | undefined = model.get("made");
+  useLayoutEffect(() => {
+    if (told && lines.current) getSelection()?.selectAllChildren(lines.current);
+  }, [told]);
+  if (!made?.by) return null;
+  const text = linesOf(made, model.get).join("\n");
+  const copy = () => {
+    const copied = navigator.clipboard?.writeText(text) ?? Promise.reject();
+    copied.then(
+      () => setTold("Copied."),
+      () => setTold("Marked, to be copied: this page may not do so."),
+    );
+  };
+  return (
+    <div class="vt-copy">
+      <button type="button" class="vt-button" onClick={copy}>
+        Copy as Python
+      </button>{" "}
+      <span role="status">{told}</span>
+      {told && (
+        <pre class="vt-code" ref={lines}>
+          {text}
+        </pre>
+      )}
+    </div>
+  );
+}
