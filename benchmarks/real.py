@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -50,9 +51,9 @@ def passes() -> dict[str, Callable[[], Any]]:
     tokens = [str(i) for i in range(N_TOKENS)]
 
     def verified() -> Any:
-        verify.is_verified = lambda _: False  # its class is in the table of those that need no check
         verify._right.clear()
-        return vt.capture(model, **given, tokens=tokens)
+        with mock.patch.object(verify, "is_verified", return_value=False):  # as of a class of one's own
+            return vt.capture(model, **given, tokens=tokens)
 
     return {
         FORWARD: lambda: model(**given, use_cache=False, output_attentions=True),
