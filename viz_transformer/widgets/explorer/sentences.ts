@@ -183,7 +183,7 @@ export function headInWords(
     `Head ${ownNumbers({ numbers }, layer, head).join("·")} of ${ATTENTION_KINDS[kind as Entry["kind"]].label.toLowerCase()}`,
   ];
   if (entropy) parts.push(`${entropy} ${scale}`);
-  const shown = label?.sentence.replace(/“(.+)”/, (_, token: string) => `“${visible(token)}”`);
+  const shown = label?.sentence?.replace(/“(.+)”/, (_, token: string) => `“${visible(token)}”`);
   if (label) parts.push(`${label.name}: ${shown}`);
   else if (labels) parts.push("no clear pattern");
   const own = scoresInWords({ scores, heads }, layer, head);
