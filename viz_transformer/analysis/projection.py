@@ -18,10 +18,18 @@ class Projection:
     Attributes:
         points: float64 [vector, 2], with mean 0.
         shares: how much of the vectors' variance each of the two axes keeps; together at most 1.
+        mean: float64 [width], where the plane's middle is.
+        axes: float64 [2, width].
     """
 
     points: NDArray[np.float64]
     shares: tuple[float, float]
+    mean: NDArray[np.float64]
+    axes: NDArray[np.float64]
+
+    def project(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Return other vectors as points of the same plane, [vector, 2]."""
+        return (as_table(vectors, "vectors") - self.mean) @ self.axes.T
 
 
 def principal_plane(vectors: ArrayLike) -> Projection:
@@ -41,11 +49,29 @@ def principal_plane(vectors: ArrayLike) -> Projection:
     table = as_table(vectors, "vectors")
     if min(table.shape) < 2:
         raise UserError(f"vectors has shape {list(table.shape)}; a plane needs at least 2 vectors of width 2")
-    centred = table - table.mean(axis=0)  # [vector, width]
-    _, spread, axes = np.linalg.svd(centred, full_matrices=False)
-    if not spread[0]:
+    mean = table.mean(axis=0)
+    centred = table - mean  # [vector, width]
+    if not centred.any():
         raise UserError("all vectors are alike, so they are one point; give vectors that differ")
-    points = centred @ axes[:2].T  # [vector, 2]
+    axes, variances = _axes(centred)
+    points = centred @ axes.T  # [vector, 2]
     farthest = points[np.abs(points).argmax(axis=0), [0, 1]]
-    kept = spread[:2] ** 2 / (spread**2).sum()
-    return Projection(points * np.where(farthest < 0, -1, 1), (float(kept[0]), float(kept[1])))
+    kept = variances / (centred**2).sum()
+    signs = np.where(farthest < 0, -1, 1)
+    return Projection(points * signs, (float(kept[0]), float(kept[1])), mean, axes * signs[:, None])
+
+
+def _axes(centred: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the two axes of most variance [2, width], and the sums of squares along them.
+
+    The products of the shorter side with itself have the same ones, and are far fewer than a whole
+    singular value decomposition works with.
+    """
+    n, width = centred.shape
+    products = centred.T @ centred if width <= n else centred @ centred.T
+    sums, vectors = np.linalg.eigh(products)  # the largest last
+    sums, vectors = np.maximum(sums[:-3:-1], 0), vectors[:, :-3:-1].T
+    if width <= n:
+        return vectors, sums
+    axes = vectors @ centred
+    return axes / np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), 1e-300), sums

@@ -15,18 +15,25 @@ export interface Embeddings {
   roles: string[];
   /** [token] */
   groupOf: number[];
+  /** How many tokens the vocabulary has, of which these are some. */
+  all: number;
+}
+
+/** More tokens, as Python sends them. */
+export interface Found {
+  tokens: string[];
+  vectors: DataView;
+  points: DataView;
+  group_of: number[];
 }
 
 /** As Python sends them. */
-export interface Data {
-  tokens: string[];
+export interface Data extends Found {
   d_model: number;
-  vectors: DataView;
-  points: DataView;
   shares: number[];
   groups: string[];
   roles: string[];
-  group_of: number[];
+  n_all?: number;
 }
 
 /** The embeddings of a view's data, its bytes as numbers. */
@@ -35,9 +42,30 @@ export function readEmbeddings({
   vectors,
   points,
   group_of: groupOf,
+  n_all: all,
   ...rest
 }: Data): Embeddings {
-  return { ...rest, width, groupOf, vectors: readFloats(vectors), points: readFloats(points) };
+  const read = { vectors: readFloats(vectors), points: readFloats(points) };
+  return { ...rest, ...read, width, groupOf, all: all ?? rest.tokens.length };
+}
+
+/** The embeddings with what was found of a larger vocabulary. */
+export function withFound(known: Embeddings, found: Found | undefined): Embeddings {
+  if (!found) return known;
+  const has = new Set(known.tokens);
+  const news = found.tokens.flatMap((token, at) => (has.has(token) ? [] : [at]));
+  const joined = (own: Float32Array, bytes: DataView, width: number) => {
+    const more = readFloats(bytes);
+    const rows = news.flatMap((at) => Array.from(more.subarray(at * width, (at + 1) * width)));
+    return Float32Array.from([...own, ...rows]);
+  };
+  return {
+    ...known,
+    tokens: [...known.tokens, ...news.map((at) => found.tokens[at]!)],
+    vectors: joined(known.vectors, found.vectors, known.width),
+    points: joined(known.points, found.points, 2),
+    groupOf: [...known.groupOf, ...news.map((at) => found.group_of[at]!)],
+  };
 }
 
 const readFloats = (bytes: DataView) =>
@@ -115,7 +143,12 @@ export function analogies(table: Table, a: number, near: Neighbour[], count = 3)
 
 /** The tokens that a text may mean: the one written so, else those that begin with it, else those that hold it. */
 export function findTokens(tokens: readonly string[], text: string): string[] {
-  const plain = (word: string) => word.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+  const plain = (word: string) =>
+    word
+      .replace(/^[Ġ▁·]/, "")
+      .normalize("NFD")
+      .replace(/\p{M}/gu, "")
+      .toLowerCase();
   const wanted = plain(text.trim());
   if (!wanted) return [];
   const exact = tokens.filter((each) => each === text.trim());

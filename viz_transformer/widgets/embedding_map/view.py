@@ -15,8 +15,9 @@ from viz_transformer.analysis.positions import as_table
 from viz_transformer.analysis.projection import principal_plane
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import TEXT, Schema
 from viz_transformer.widgets.base.traits import SelectionError, TextSize
-from viz_transformer.widgets.base.view import View, sendable
+from viz_transformer.widgets.base.view import Answer, View, sendable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 _ABOUT = (
     "Every token of the vocabulary is a point. No plane keeps more of the vectors' variance than this "
     "one, but it keeps only a part, so two points can look close and be far apart. The list compares "
-    "the whole vectors: 1 is the same direction, 0 a right angle."
+    "the whole vectors: 1 is the same direction, 0 a right angle. Of a large vocabulary some tokens are "
+    "drawn, those that you look for and what is near them."
 )
 _ZOOMS = (1, 2, 4, 8)
 
@@ -66,6 +68,8 @@ class EmbeddingMap(View):
         *,
         token: str | None = None,
         colours: Mapping[str, str] | None = None,
+        answer: Answer | None = None,
+        n_all: int | None = None,
     ) -> None:
         """Make a map.
 
@@ -75,6 +79,9 @@ class EmbeddingMap(View):
             groups: what each token belongs to, such as its language; at most four different ones.
             token: the token that is chosen first; by default the first.
             colours: the colour of each group, one of `COLOURS`; by default as they come.
+            answer: of a larger vocabulary: given ``{"token": str}`` it returns that token and those nearest
+                to it, ``{"tokens": […], "vectors": [token, d_model], "groups": […]}``.
+            n_all: how many tokens that vocabulary has.
 
         Raises:
             UserError: if these do not fit each other, or there is no such token.
@@ -93,12 +100,14 @@ class EmbeddingMap(View):
         colours = dict(zip(names, COLOURS, strict=False)) if colours is None else colours
         if set(names) - set(colours) or set(colours.values()) - set(COLOURS):
             raise UserError(f"colours are {dict(colours)}; give each group one of {', '.join(COLOURS)}")
-        plane = principal_plane(self._vectors)
+        self._plane = plane = principal_plane(self._vectors)
+        self._groups = names
         super().__init__(
+            answer=answer,
             traits={
                 "about": _ABOUT,
                 "data": {
-                    "tokens": self._tokens,
+                    "tokens": [*self._tokens],
                     "d_model": self._vectors.shape[1],
                     "vectors": self._vectors.astype("<f4").tobytes(),
                     "points": plane.points.astype("<f4").tobytes(),
@@ -106,10 +115,34 @@ class EmbeddingMap(View):
                     "groups": names,
                     "roles": [colours[name] for name in names],
                     "group_of": [names.index(each) for each in groups],
+                    "n_all": len(self._tokens) if n_all is None else n_all,
                 },
                 "token": self._tokens[0] if token is None else token,
-            }
+            },
         )
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply to one request, as the page gets it: more tokens, the one asked for first.
+
+        Raises:
+            UserError: if there is no such token.
+        """
+        reply = super().answer(request)
+        vectors = as_table(reply["vectors"], "vectors")
+        return {
+            "tokens": sendable(reply["tokens"]),
+            "vectors": vectors.astype("<f4").tobytes(),
+            "points": self._plane.project(vectors).astype("<f4").tobytes(),
+            "group_of": [self._groups.index(each) for each in reply["groups"]],
+        }
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        return ({"token": TEXT},)
+
+    def questions(self) -> list[dict[str, Any]]:
+        """Return the request for the chosen token, where a larger vocabulary stands behind the map."""
+        return [{"token": self.token}] if self.live else []
 
     @property
     def nearest(self) -> tuple[Neighbour, ...]:
@@ -142,6 +175,8 @@ class EmbeddingMap(View):
     @traitlets.validate("token")
     def _check_token(self, proposal: dict[str, Any]) -> str:
         token: str = proposal["value"]
+        if self._answer is not None:
+            token = self._fetch(token)
         if token not in self._tokens:
             raise SelectionError(
                 f"{token!r:.60} is not a token of this map; it has {len(self._tokens)} others"
@@ -149,6 +184,18 @@ class EmbeddingMap(View):
         if not np.any(self._vectors[self._tokens.index(token)]):
             raise SelectionError(f"the vector of {token!r} is all zeros and points nowhere; choose another")
         return token
+
+    def _fetch(self, token: str) -> str:
+        """Add a token and those nearest to it, and return it as it is called."""
+        try:
+            reply = View.answer(self, {"token": token})
+        except UserError as error:  # a TraitError, so that the old token stays
+            raise SelectionError(str(error)) from error
+        names = sendable(reply["tokens"])
+        new = [at for at, name in enumerate(names) if name not in self._tokens]
+        self._tokens += [names[at] for at in new]
+        self._vectors = np.concatenate([self._vectors, as_table(reply["vectors"], "vectors")[new]])
+        return names[0]
 
     @traitlets.validate("zoom")
     def _check_zoom(self, proposal: dict[str, Any]) -> int:

@@ -12,11 +12,15 @@ import {
   analogies,
   type Data,
   type Embeddings,
+  type Found,
   findTokens,
   nearest,
   type Neighbour,
   readEmbeddings,
+  withFound,
 } from "./neighbours.ts";
+import { newestReply } from "../base/replies.ts";
+import { useKernel } from "../base/use_kernel.ts";
 import { Picture } from "./picture.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
 
@@ -24,13 +28,20 @@ const ZOOMS = [1, 2, 4, 8];
 const CLOSE = 4; // the zoom of what is searched, from the whole
 
 function EmbeddingMap(frame: Frame<Traits>) {
-  const { traits, set } = frame;
+  const { traits, set, model, redraw } = frame;
   const { zoom } = traits;
-  const embeddings = useMemo(() => readEmbeddings(traits.data as unknown as Data), [traits.data]);
+  const kernel = useKernel(model);
+  const replies = useMemo(() => newestReply<{ token: string }, Found>(kernel, redraw), [kernel, redraw]);
+  const given = useMemo(() => readEmbeddings(traits.data as unknown as Data), [traits.data]);
+  const isSample = given.all > given.tokens.length;
+  const asked = isSample ? replies.want({ token: traits.token }) : null;
+  const found = (asked?.now ?? asked?.latest)?.reply;
+  const embeddings = useMemo(() => withFound(given, found), [given, found]);
   const { tokens, shares, groups, roles, width } = embeddings;
-  const index = tokens.indexOf(traits.token);
+  const isThere = tokens.includes(traits.token);
+  const index = Math.max(0, tokens.indexOf(isThere ? traits.token : (found?.tokens[0] ?? "")));
   const near = useMemo(() => nearest(embeddings, index), [embeddings, index]);
-  const held = useMemo(() => analogies(embeddings, index, near), [embeddings, index]);
+  const held = useMemo(() => (isSample ? [] : analogies(embeddings, index, near)), [embeddings, index]);
   const choose = (token: number) => set({ token: tokens[token]! });
   const zoomBy = (step: number) => set({ zoom: ZOOMS[ZOOMS.indexOf(zoom) + step]! });
   const first = near[0];
@@ -39,20 +50,33 @@ function EmbeddingMap(frame: Frame<Traits>) {
       header={
         <Search
           tokens={tokens}
-          token={traits.token}
-          onFind={(found) => set({ token: found, zoom: zoom === 1 ? CLOSE : zoom })}
+          token={tokens[index]!}
+          problem={asked?.problem ?? ""}
+          onFind={(to) => set({ token: to, zoom: zoom === 1 ? CLOSE : zoom })}
+          onAsk={
+            isSample && model.get("live")
+              ? (text) =>
+                  replies.read({ token: ` ${text}` }, ({ tokens: [to] }) =>
+                    set({ token: to!, zoom: zoom === 1 ? CLOSE : zoom }),
+                  )
+              : null
+          }
         />
       }
       headline={
         <>
-          The nearest to <bdi class={roleOf(embeddings, index)}>{visible(traits.token)}</bdi> is{" "}
+          The nearest to <bdi class={roleOf(embeddings, index)}>{visible(tokens[index]!)}</bdi> is{" "}
           <bdi class={roleOf(embeddings, first?.index ?? index)}>
             {visible(tokens[first?.index ?? index]!)}
           </bdi>
           : cosine {formatNumber(first?.cosine ?? 1, 2)}
         </>
       }
-      line={`The plane keeps ${Math.round(100 * (shares[0]! + shares[1]!))}% of the variance; cosines use all ${width} numbers.`}
+      line={
+        isSample
+          ? `${tokens.length.toLocaleString("en")} of ${given.all.toLocaleString("en")} tokens are drawn; cosines are with ${asked?.now ? "all of them" : "those drawn"}, in all ${width} numbers.`
+          : `The plane keeps ${Math.round(100 * (shares[0]! + shares[1]!))}% of the variance; cosines use all ${width} numbers.`
+      }
       controls={
         <>
           <span class="vt-tabs" role="group" aria-label="Zoom">
@@ -94,11 +118,15 @@ const roleOf = ({ roles, groupOf }: Embeddings, token: number) => `vt-of-${roles
 interface SearchProps {
   tokens: readonly string[];
   token: string;
+  /** Why the last token could not be found in a larger vocabulary. */
+  problem: string;
   onFind: (token: string) => void;
+  /** Looks for a text in a larger vocabulary; null where there is none. */
+  onAsk: ((text: string) => void) | null;
 }
 
 /** The field to type a word into; Enter, or a choice from its list, finds it. */
-function Search({ tokens, token, onFind }: SearchProps) {
+function Search({ tokens, token, problem, onFind, onAsk }: SearchProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const [said, setSaid] = useState("");
   const list = useId();
@@ -114,7 +142,7 @@ function Search({ tokens, token, onFind }: SearchProps) {
           spellcheck={false}
           autocomplete="off"
           data-lm-suppress-shortcuts="true"
-          value={typed ?? token}
+          value={typed ?? visible(token)}
           onFocus={(event) => event.currentTarget.select()}
           onBlur={() => setTyped(null)}
           onInput={(event) => {
@@ -127,6 +155,12 @@ function Search({ tokens, token, onFind }: SearchProps) {
             event.stopPropagation();
             if (event.key !== "Enter" || event.isComposing) return;
             event.preventDefault();
+            const text = event.currentTarget.value;
+            if (onAsk && text.trim() && !tokens.includes(text)) {
+              setTyped(null);
+              onAsk(text.trim());
+              return;
+            }
             const [found] = findTokens(tokens, event.currentTarget.value);
             if (found) onFind(found);
             setTyped(found ? null : typed);
@@ -139,7 +173,7 @@ function Search({ tokens, token, onFind }: SearchProps) {
           <option key={each} value={each} />
         ))}
       </datalist>
-      <span role="status">{said}</span>
+      <span role="status">{said || problem}</span>
     </>
   );
 }

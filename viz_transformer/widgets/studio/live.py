@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -17,6 +17,7 @@ from viz_transformer._text import given_text
 from viz_transformer.attribution import score_parts
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import HuggingFaceText
+from viz_transformer.intervening import find_sites
 from viz_transformer.masked_model import MaskedModel
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import ForwardTrace, ScoreParts, TrainingTrace, attention_of
@@ -26,7 +27,7 @@ from viz_transformer.widgets.architecture.live import architecture_of_text
 from viz_transformer.widgets.architecture.view import Architecture
 from viz_transformer.widgets.attention_stepper.live import attention_stepper, clearest
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
-from viz_transformer.widgets.base.live import give_engine, text_for
+from viz_transformer.widgets.base.live import give_engine, reader_of, text_for
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.beam_stepper.live import beam_stepper
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
@@ -39,6 +40,8 @@ from viz_transformer.widgets.head_lab.live import head_lab
 from viz_transformer.widgets.head_lab.view import HeadLab
 from viz_transformer.widgets.mask_lab.live import batch_traits, mask_lab
 from viz_transformer.widgets.mask_lab.view import MaskLab
+from viz_transformer.widgets.position_clock import PositionClock
+from viz_transformer.widgets.position_clock.live import position_clock, positions_of
 from viz_transformer.widgets.position_lab.live import position_lab, word_traits
 from viz_transformer.widgets.position_lab.view import PositionLab
 from viz_transformer.widgets.studio import Room, Studio
@@ -79,6 +82,11 @@ class _Asked:
         prompt = self.model.ids(text) if isinstance(self.model, MaskedModel) else text
         return score_parts(self.model.model, prompt, tokenizer=self.model.vocabulary, **place)
 
+    @cached_property
+    def reader(self) -> Any:
+        """The model as views take it: one of Hugging Face's with its tokenizer."""
+        return self.model if self.task else reader_of(self.model, (), "a studio", self.tokenizer)
+
     @property
     def task(self) -> str:
         """What a model of ours does with a text; "" for any other model."""
@@ -107,9 +115,10 @@ def studio(
     ['model', 'heads', 'head', 'off', 'masks', 'positions', 'writing', 'block', 'vectors', 'training']
 
     Args:
-        model: a translator, language model or masked-word model of ours; or any other model that
-            `vt.capture` reads a text with, of which there is the room of its heads, and if it writes that of
-            heads off.
+        model: a translator, language model or masked-word model of ours; a model of Hugging Face's, which
+            has the rooms that suit it: the whole model, its heads, one head by hand, heads off,
+            positions, writing, vectors; or any other model that `vt.capture` reads a text with, which
+            has that of its heads.
         text: the first sentence; by default, for ours only, one that suits the bundled model.
         tokenizer: of a model that is not ours, what splits its text.
         room: the key of the room that is open at first: ``"model"``, ``"heads"``, ``"head"`` …
@@ -125,13 +134,13 @@ def studio(
         read: Callable[[str], ForwardTrace] = model.trace
     else:
         text = _text_for_other(model, text, engine)
-        read = partial(_captured, model, tokenizer)
+        read = _reading(model, tokenizer)
     asked = _Asked(model, tokenizer, read, engine)
     rooms = {kind.key: made for kind in _ROOMS if (made := kind.room(asked))}
     trace = read(text)
     kind = trace.kinds[-1]
     layer = len(attention_of(trace, kind)) - 1
-    head, query = clearest(trace, kind, layer)
+    head, query = clearest(trace, kind, layer, without_first=not asked.task)
     state = {"sentence": text, "kind": kind, "layer": layer, "head": head, "query": query, "key": None}
     view = Studio(rooms, read, state, room=room, as_page=_as_page)
     if asked.task:
@@ -154,6 +163,16 @@ def _text_for_other(model: Any, text: str | None, engine: str | None) -> str:
     if engine not in ("kernel", None):
         raise UserError(f"engine={engine!r}, but only the kernel runs this model; leave engine= out")
     return given_text(text)
+
+
+def _reading(model: Any, tokenizer: Any) -> Callable[[str], ForwardTrace]:
+    """Return what reads a text; an encoder–decoder answers it as it does in the rooms where it writes."""
+    if tokenizer is not None and getattr(getattr(model, "config", None), "is_encoder_decoder", False):
+        try:
+            return HuggingFaceText(model, tokenizer).trace
+        except UserError:  # it reads sound, say
+            pass
+    return partial(_captured, model, tokenizer)
 
 
 def _captured(model: Any, tokenizer: Any, text: str) -> ForwardTrace:
@@ -181,10 +200,25 @@ def _is_recorded(asked: _Asked) -> bool:
     )
 
 
+def _reads_text(asked: _Asked) -> bool:
+    """Whether a model reads text behind the calls that views make."""
+    try:
+        return bool(asked.reader)
+    except UserError:
+        return False
+
+
 def _can_write(asked: _Asked) -> bool:
     """Whether a model writes words, of which some could change without a head."""
+    return bool(asked.task) or (_reads_text(asked) and isinstance(asked.reader, HuggingFaceText))
+
+
+def _has_one_stack(asked: _Asked) -> bool:
+    """Whether the whole model can be drawn: one of ours, or one with one stack of blocks."""
+    if asked.task or not _reads_text(asked):
+        return bool(asked.task)
     try:
-        return bool(asked.task or HuggingFaceText(asked.model, asked.tokenizer))
+        return len({site.kind for site in find_sites(asked.model)}) == 1
     except UserError:
         return False
 
@@ -201,10 +235,20 @@ def _words_read(asked: _Asked, text: str) -> dict[str, Any]:
     return word_traits(asked.model.vocabulary.words_of(text))
 
 
-def _last_word(trace: ForwardTrace) -> str:
+def _has_positions(asked: _Asked) -> bool:
+    """Whether a model has a table of positions, or angles by which it turns."""
+    try:
+        return bool(positions_of(asked.model))
+    except UserError:
+        return False
+
+
+def _last_word(asked: _Asked, text: str) -> str:
     """Return the last word of a text that is no mark."""
+    trace = asked.read(text)
     words = [*(trace.source_tokens or trace.target_tokens)]
-    return next((word for word in reversed(words) if word not in (PAD, SOS, EOS, MASK)), words[-1])
+    marks = {PAD, SOS, EOS, MASK, *getattr(asked.tokenizer, "all_special_tokens", ())}
+    return next((word for word in reversed(words) if word not in marks), words[-1])
 
 
 # --- the rooms ------------------------------------------------------------------------------------
@@ -248,8 +292,9 @@ _ROOMS: tuple[_Kind, ...] = (
         "model",
         "The whole model",
         Architecture,
-        _ANY,
-        lambda asked, text: architecture_of_text(asked.model, text, asked.engine),
+        (*_ANY, ""),
+        lambda asked, text: architecture_of_text(asked.reader, text, asked.engine),
+        suits=_has_one_stack,
     ),
     _Kind(
         "heads",
@@ -270,8 +315,9 @@ _ROOMS: tuple[_Kind, ...] = (
         "head",
         "One head by hand",
         AttentionStepper,
-        _ANY,
-        lambda asked, text: attention_stepper(asked.model, text, engine=asked.engine),
+        (*_ANY, ""),
+        lambda asked, text: attention_stepper(asked.reader, text, engine=asked.engine),
+        suits=_reads_text,
     ),
     _Kind(
         "off",
@@ -300,11 +346,20 @@ _ROOMS: tuple[_Kind, ...] = (
         _words_read,
     ),
     _Kind(
+        "positions",
+        "Positions",
+        PositionClock,
+        ("",),
+        lambda asked, _: position_clock(asked.model),
+        suits=_has_positions,
+    ),
+    _Kind(
         "writing",
         "Writing",
         BeamStepper,
-        ("translate", "continue"),
-        lambda asked, text: beam_stepper(asked.model, text, engine=asked.engine),
+        ("translate", "continue", ""),
+        lambda asked, text: beam_stepper(asked.reader, text, engine=asked.engine),
+        suits=_can_write,
     ),
     _Kind(
         "block",
@@ -317,8 +372,9 @@ _ROOMS: tuple[_Kind, ...] = (
         "vectors",
         "Vectors",
         EmbeddingMap,
-        _ANY,
-        lambda asked, text: embedding_map(asked.model, _last_word(asked.read(text))),
+        (*_ANY, ""),
+        lambda asked, text: embedding_map(asked.model, _last_word(asked, text), tokenizer=asked.tokenizer),
+        suits=_reads_text,
     ),
     _Kind(
         "training",
