@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,17 +24,20 @@ pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 LINES = "([made, traits]) => linesOf(made, (name) => traits[name])"
 
 #: What stands for the names in the lines, by view.
-GIVEN: dict[str, dict[str, Any]] = {
-    "explorer": {"trace": make_trace()},
-    "explorer of hostile tokens": {"trace": hostile_trace()},
-    "wall of heads": {"trace": make_trace()},
-    "trace switch": {"traces": {"made": make_trace(), "hostile": hostile_trace()}},
-    "figure lab": {"draw": sharpened, "controls": {"times": range(3)}},
-    "scaling lab": {"scores": {d_k: drawn_scores(d_k, n_queries=100) for d_k in (1, 8, 64)}},
-    "position clock": {"table": sinusoidal_encoding(24, 16).numpy()},
-    "schedule lab": {"train": falling, "peaks": [0.01, 0.02], "warmups": [0, 5], "seeds": [0, 1]},
-    "training scrubber": {"training": make_training(), "other": make_training("b", seed=9)},
-    "initial loss lab": {"model": hand_made_starts()},
+GIVEN: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "explorer": lambda _: {"trace": make_trace()},
+    "explorer of hostile tokens": lambda _: {"trace": hostile_trace()},
+    "wall of heads": lambda _: {"trace": make_trace()},
+    "trace switch": lambda _: {"traces": {"made": make_trace(), "hostile": hostile_trace()}},
+    "figure lab": lambda _: {"draw": sharpened, "controls": {"times": range(3)}},
+    "scaling lab": lambda _: {"scores": {d_k: drawn_scores(d_k, n_queries=100) for d_k in (1, 8, 64)}},
+    "position clock": lambda _: {"table": sinusoidal_encoding(24, 16).numpy()},
+    "schedule lab": lambda _: {"train": falling, "peaks": [0.01, 0.02], "warmups": [0, 5], "seeds": [0, 1]},
+    "training scrubber": lambda _: {"training": make_training(), "other": make_training("b", seed=9)},
+    "initial loss lab": lambda _: {"model": hand_made_starts()},
+    "causes": lambda _: {"model": small_language_model(), "clean": "el gato", "corrupted": "la gata"},
+    "lens of a language model": lambda view: {"lens": view._find("lens")},
+    "direct shares": lambda view: {"parts": view._find("direct")},
 }
 
 #: What a viewer chooses besides, by view.
@@ -90,7 +94,7 @@ def test_the_lines_make_the_same_view(name: str) -> None:
     names: dict[str, Any] = {
         "vt": vt,
         "model": model.get(family, vt.load_translator)(),
-        **GIVEN.get(name, {}),
+        **GIVEN.get(name, lambda _: {})(view),
     }
     lines = copied(view)
     exec("\n".join(lines), names)

@@ -196,6 +196,8 @@ def test_heads_that_follow_the_tokens_are_found_with_the_scores_of_their_pattern
         scores = {} if kind == "cross" else pattern_scores(trace, kind)
         for head, label in enumerate(found if scores else ()):
             assert label is not None
+            if label.name == "rests on one token":  # on any one: it has no one score
+                continue
             assert scores[label.name].shape == trace.attention(kind).shape[:2]
             assert scores[label.name][0, head] == pytest.approx(label.evidence)
             assert max(scores, key=lambda name: scores[name][0, head]) == label.name
@@ -205,7 +207,8 @@ def test_the_evidence_of_an_induction_head_is_its_mean_weight_on_what_followed_b
     trace, names = decoder_heads()
     label = label_heads(trace, "decoder")[0][names.index("induction")]
     assert label is not None
-    on_keys = [trace.decoder_attention[0, -1, query, query - 11] for query in range(13, 25)]
+    head = trace.decoder_attention[0, names.index("induction")]
+    on_keys = [head[query, query - 11] for query in range(13, 25)]
     assert label.evidence == pytest.approx(np.mean(on_keys), abs=1e-6)
     assert label.n_rows == 12
     assert label.sentence.startswith(
@@ -252,3 +255,38 @@ def test_a_pattern_without_rows_has_no_scores() -> None:
     assert not {"next token", "offset +2"} & masked.keys(), "a causal mask hides their keys"
     nothing = trace_of("encoder", np.zeros((N, N)))
     assert pattern_scores(nothing, "encoder")["previous token"] == 0
+
+
+def test_a_head_rests_on_one_token_if_most_queries_that_see_it_do_so_most() -> None:
+    n, key = 14, 6
+    resting = causal(looking_at(np.full(n, key), n, share=0.45))
+    trace = ForwardTrace(target_tokens=tuple("abcdefghijklmn"), decoder_attention=resting[None, None])
+    ((label,),) = label_heads(trace, "decoder")
+    assert label is not None
+    on_key = resting[key + 2 :, key]
+    assert (label.name, label.n_rows) == ("rests on one token", len(on_key))
+    assert label.evidence == pytest.approx(on_key.mean())
+    assert label.sentence.startswith(
+        f"puts {on_key.mean():.2f} of its weight on “g”, token 6, mean of 6 rows"
+    )
+    ((together,),) = label_heads_together([trace] * 3, "decoder")
+    assert together is not None
+    assert together.n_rows == 18
+    faint, late = (causal(looking_at(np.full(n, k), n, share=share)) for k, share in ((6, 0.2), (10, 0.45)))
+    assert "rests on one token" not in names("decoder", faint, late)
+
+
+def test_a_monotone_alignment_moves_further_than_its_rows_are_wide() -> None:
+    query, key = np.arange(20)[:, None], np.arange(300)
+    narrow, wide = (np.exp(-0.5 * ((key - 40 - 2 * query) / width) ** 2) for width in (4, 40))
+    found = [weights / weights.sum(axis=1, keepdims=True) for weights in (narrow, wide, narrow[::-1])]
+    assert names("cross", *found) == ["monotone alignment", None, None]
+    ((label, *_),) = label_heads(trace_of("cross", *found), "cross")
+    assert label is not None
+    looked = found[0] @ np.arange(300)
+    assert label.evidence == pytest.approx(np.corrcoef(np.arange(20), looked)[0, 1])
+    short = trace_of("cross", found[0][:6])
+    assert label_heads(short, "cross") == ((None,),)
+    ((together,),) = label_heads_together([short] * 3, "cross")
+    assert together is not None
+    assert together.name == "monotone alignment"

@@ -19,6 +19,7 @@ from viz_transformer.analysis import (
     head_alignment_error_rate,
     output_rollout,
     rollout,
+    without_first_token,
 )
 from viz_transformer.corpus import english_spanish
 from viz_transformer.errors import UserError
@@ -43,6 +44,13 @@ def test_rollout_by_hand() -> None:
     found = rollout(make_trace(n_layers=3), "decoder")
     assert not np.triu(found, 1).any()
     np.testing.assert_allclose(found.sum(axis=-1), 1)
+
+
+def test_what_a_first_token_leaves_is_scaled_to_one() -> None:
+    found = without_first_token(rollout(make_trace(), "encoder"))  # [layer, position, input position]
+    whole = rollout(make_trace(), "encoder")
+    np.testing.assert_allclose(found[..., 1:] * (1 - whole[..., :1]), whole[..., 1:])
+    assert not found[..., 0].any()
 
 
 def test_output_rollout_by_hand() -> None:

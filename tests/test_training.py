@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-import errno
 import itertools
 import json
-import math
 from dataclasses import replace
-from itertools import islice, repeat
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -26,6 +24,7 @@ from viz_transformer.corpus.batches import Batch, batches
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.training import (
     Run,
+    WeightAverage,
     distributed,
     fit,
     learning_rate,
@@ -70,19 +69,6 @@ def test_the_training_so_far_is_kept_when_the_caller_stops() -> None:
     assert not torch.equal(model.source_embedding.weight, before)
 
 
-def test_the_loss_counts_real_tokens_only() -> None:
-    logits = torch.zeros(1, 3, 4)
-    logits[0, 0, 1] = 9.0  # right
-    logits[0, 1, 2] = 9.0  # wrong: 3 is wanted
-    logits[0, 2, 1] = 9.0  # padding: does not count
-    wanted = torch.tensor([[1, 3, 0]])
-    loss, accuracy = token_loss(logits, wanted, pad_id=0)
-    total = math.exp(9) + 3
-    by_hand = (-math.log(math.exp(9) / total) - math.log(1 / total)) / 2
-    assert loss.item() == pytest.approx(by_hand, abs=1e-5)
-    assert accuracy.item() == 0.5
-
-
 def test_weights_and_label_smoothing_are_those_of_the_formula() -> None:
     logits = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(0))
     wanted = torch.tensor([[1, 2, 3], [4, 1, 0]])
@@ -109,13 +95,20 @@ def test_the_rate_rises_to_its_peak_and_falls_to_zero() -> None:
     assert learning_rate(1, without) == pytest.approx(2.0, rel=1e-3)
 
 
-def test_a_loss_that_is_no_number_stops_training() -> None:
-    model = make_model(MODEL, 0)
+def test_the_average_of_weights_is_that_of_the_formula_and_goes_in_and_out() -> None:
+    model = torch.nn.Linear(1, 1, bias=False)
     with torch.no_grad():
-        model.source_embedding.weight[5] = torch.nan
-    batch = next(batches(SIX_PAIRS, VOCABULARY, 6, 0))
-    with pytest.raises(UserError, match="step 1; lower learning_rate"):
-        list(fit(model, repeat(batch), TrainConfig(n_steps=2)))
+        model.weight.fill_(1.0)
+    average, expected = WeightAverage(model, decay=0.6), 1.0
+    for step, value in enumerate((3.0, -2.0, 5.0, 8.0, 0.5, 4.0, 7.0, 1.0), start=1):
+        with torch.no_grad():
+            model.weight.fill_(value)
+        average.add(model, step)
+        share = max(0.4, 9 / (9 + step))
+        expected = (1 - share) * expected + share * value
+    with average.inside(model):
+        assert model.weight.item() == pytest.approx(expected, rel=1e-5)
+    assert model.weight.item() == value
 
 
 # Stopped and gone on with
@@ -187,26 +180,6 @@ def test_a_training_begun_before_there_was_a_setting_goes_on(tmp_path: Path) -> 
     load_state(begun(), path)
     with pytest.raises(UserError, match="begun with optimiser='adam', not 'muon'"):
         load_state(begun(replace(CONFIG, optimiser="muon")), path)
-
-
-def test_on_a_full_disk_the_file_that_was_there_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = begun()
-    path = save_state(run, tmp_path / "state")
-    before = path.read_bytes()
-    list(islice(run.fit(stream()), 1))
-
-    def full(self: Path, data: bytes) -> None:
-        with self.open("wb") as file:
-            file.write(data[: len(data) // 2])
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(FileError, match="No space left on device"):
-        save_state(run, path)
-    assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["state"]
 
 
 def test_accumulated_batches_give_the_step_of_one_large_batch() -> None:

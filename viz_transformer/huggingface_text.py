@@ -21,6 +21,7 @@ from viz_transformer.decoding.huggingface import Drawing, words_of
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import find_sites, interventions, scaled_apart
 from viz_transformer.intervening.apart import MOST_POSITIONS, RunsApart
+from viz_transformer.intervening.metric import difference, token_id
 from viz_transformer.model.interventions import UNCHANGED, HeadChange, Interventions
 from viz_transformer.text_model import log_probs_of
 from viz_transformer.trace import DecodeTrace, ForwardTrace
@@ -31,6 +32,8 @@ from viz_transformer.tracing.written_text import most_written
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
 _MOST_TOKENS = {"continue": 8, "translate": 60}
+#: So many of the likeliest tokens are told.
+_MOST_LIKELY = 8
 #: So many weights at most are kept of a search, all heads and steps together.
 _MOST_WEIGHTS = 64_000_000
 #: Settings of a search that leave the likeliest token the likeliest.
@@ -61,6 +64,14 @@ class _Reading:
     def written(self) -> list[int]:
         """The ids that are judged, [position]."""
         return self.whole[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class _Apart:
+    """What one change alone does: log-probabilities [position], and scores of the measured tokens."""
+
+    log_probs: NDArray[np.float64]
+    scores: NDArray[np.float64]
 
 
 class HuggingFaceReader:
@@ -139,7 +150,8 @@ class HuggingFaceText(HuggingFaceReader):
         self.max_new_tokens = max_new_tokens or most_written(model.config, _MOST_TOKENS[self.task])
         self._known: tuple[Any, tuple[str, ...]] = (None, ())
         self._known_searches: tuple[Any, dict[Any, DecodeTrace]] = (None, {})
-        self._known_apart: tuple[Any, RunsApart, dict[HeadChange, NDArray[np.float64]]] | None = None
+        self._known_apart: tuple[Any, RunsApart, dict[HeadChange, _Apart]] | None = None
+        self._measured_ids: list[int] = []
 
     def answer(self, text: str, changes: Interventions | None = None) -> tuple[str, ...]:
         """Return the tokens that greedy search writes; of a language model, after those of the text.
@@ -306,8 +318,54 @@ class HuggingFaceText(HuggingFaceReader):
         self, text: str, answer: tuple[str, ...], changes: Sequence[HeadChange]
     ) -> NDArray[np.float64]:
         """Return the log-probabilities that `judge` gives under each of some changes, [change, position]."""
+        return np.array([each.log_probs for each in self._judged_apart(text, answer, changes)])
+
+    def measured_apart(
+        self, text: str, answer: tuple[str, ...], metric: Sequence[str], changes: Sequence[HeadChange]
+    ) -> NDArray[np.float64]:
+        """Return what `measured` gives under each of some changes, [change]."""
+        ids = self._ids_of(metric)
+        self._measured_ids += [each for each in ids if each not in self._measured_ids]
+        at = [self._measured_ids.index(each) for each in ids]
+        found = [each.scores[at] for each in self._judged_apart(text, answer, changes)]
+        return np.array([scores[0] - sum(scores[1:]) for scores in found])
+
+    def measured(
+        self, text: str, answer: tuple[str, ...], metric: Sequence[str], changes: Interventions | None = None
+    ) -> float:
+        """Return the logit of a token where the first word is written, or minus that of a second token.
+
+        Raises:
+            UserError: if one of them is no token of the model.
+        """
+        ids = self._ids_of(metric)
+        return float(difference(self._first_scores(text, answer, changes), ids))
+
+    def likeliest(
+        self, text: str, answer: tuple[str, ...], changes: Interventions | None = None
+    ) -> tuple[tuple[str, ...], list[float]]:
+        """Return the tokens that are likeliest where the first word is written, with their probabilities."""
+        shares, ids = self._first_scores(text, answer, changes).softmax(-1).topk(_MOST_LIKELY)
+        return self._tokens(ids.tolist()), shares.tolist()
+
+    def named(self, token: str) -> str:
+        """Return a token as its tokenizer names it."""
+        (name,) = self._tokens(self._ids_of([token]))
+        return name
+
+    def _first_scores(self, text: str, answer: tuple[str, ...], changes: Interventions | None) -> Tensor:
         reading = self._reading(text, answer)
-        of = (text, answer, self._versions)
+        with self._changed(changes), evaluating(self.model):
+            return self._forward(reading, 1).logits[0, reading.n_given].detach().float()  # [vocab]
+
+    def _ids_of(self, metric: Sequence[str]) -> list[int]:
+        return [token_id(self.tokenizer, each, self.model.config.vocab_size) for each in metric]
+
+    def _judged_apart(
+        self, text: str, answer: tuple[str, ...], changes: Sequence[HeadChange]
+    ) -> list[_Apart]:
+        reading = self._reading(text, answer)
+        of = (text, answer, self._versions, len(self._measured_ids))
         if self._known_apart is None or self._known_apart[0] != of:
 
             def run(n_rows: int) -> Any:
@@ -317,8 +375,10 @@ class HuggingFaceText(HuggingFaceReader):
         _, runs, known = self._known_apart
         missing = [change for change in changes if change not in known]
         for change, output in zip(missing, runs.outputs(self._numbered(missing)), strict=True):
-            known[change] = log_probs_of(output.logits[0].detach(), reading.written)
-        return np.array([known[change] for change in changes])
+            logits = output.logits[0].detach()  # [position, vocab]
+            scores = logits[reading.n_given, self._measured_ids].double().cpu().numpy()
+            known[change] = _Apart(log_probs_of(logits, reading.written), scores)
+        return [known[change] for change in changes]
 
     def _forward(self, reading: _Reading, n_rows: int, **options: Any) -> Any:
         given = {name: ids.expand(n_rows, -1) for name, ids in reading.given.items()}

@@ -13,7 +13,12 @@ import * as displayed from "../../viz_transformer/widgets/explorer/displayed_hea
 import { labelHeads } from "../../viz_transformer/widgets/explorer/head_labels.ts";
 import * as linked from "../../viz_transformer/widgets/explorer/linked_columns.ts";
 import { differenceLimit, measureTraces } from "../../viz_transformer/widgets/explorer/measured_trace.ts";
-import { activeInWords, headInWords, notes } from "../../viz_transformer/widgets/explorer/sentences.ts";
+import {
+  activeInWords,
+  headInWords,
+  lineBelow,
+  notes,
+} from "../../viz_transformer/widgets/explorer/sentences.ts";
 import { twoDecimals } from "../../viz_transformer/widgets/explorer/measures.ts";
 import { createMemo } from "../../viz_transformer/widgets/explorer/caches.ts";
 import { scaled } from "../../viz_transformer/widgets/explorer/colour_scale.ts";
@@ -105,6 +110,21 @@ test("the headline does not call a weak weight looking, nor what the mask closes
     [decoder, 0, 1, "el may not attend to el: it comes later"],
     [padded, 0, 1, "a may not attend to <pad>: the mask closes it"],
   ]);
+});
+
+test("the line below a rollout that ends at the first token says what is in the rest", () => {
+  const words = ["<s>", "a", "b"];
+  const below = (weights, changes = {}) => {
+    const shown = { ...pictureOf("decoder", words, words, weights), aggregate: "rollout", ...changes };
+    const lit = { kind: "decoder", query: 2, key: null };
+    const snapshot = { mode: "matrix", lit, entry: {}, pictureOf: () => shown, entries: new Map() };
+    const pieces = lineBelow(/** @type {any} */ (snapshot));
+    return withoutMarks(plainText(pieces));
+  };
+  const nearly = [1, 0, 0, 1, 0, 0, 0.96, 0.01, 0.03];
+  assert.equal(below(nearly), "Without the first token, b 75%, a 25% of the rest");
+  assert.match(below(nearly, { aggregate: "head" }), /^Point at/);
+  assert.match(below([1, 0, 0, 1, 0, 0, 0.6, 0.1, 0.3]), /^Point at/);
 });
 
 test("before a query is chosen, the one with the strongest weight on another word is shown", () => {
@@ -488,6 +508,12 @@ test("a search marks the words that hold it, and goes through them", () => {
   assert.equal(go({ query: null, key: 1 }).query, 1);
   const nowhere = { queries: selection.foundIn(["a"], "z"), keys: selection.foundIn(["b"], "z") };
   assert.equal(selection.nextFound(nowhere, NONE), null);
+  const [one, other] = [
+    ["El", "gato", "gatos"],
+    ["the", "gate"],
+  ];
+  assert.match(selection.foundInWords([queries, marks.keys], [one, other]), /^3 found/);
+  assert.match(selection.foundInWords([queries, queries], [one, [...one]]), /^2 found/);
 });
 
 test("of a long text only what is in view is drawn, and every arc that crosses it", () => {

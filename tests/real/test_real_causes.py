@@ -1,4 +1,4 @@
-"""Causes in a pretrained model: the published shape of indirect object identification, and the view's numbers."""
+"""Causes in a pretrained model: where the indirect object of a sentence is found, and by which head."""
 
 from pathlib import Path
 

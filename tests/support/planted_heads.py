@@ -45,6 +45,8 @@ def decoder_heads() -> tuple[ForwardTrace, list[str]]:
     for copies in meant[-2:]:
         copies[:13] = False
     heads = [causal(looking_at(each)) for each in meant]
+    names.append("rests on one token")
+    heads.append(causal(looking_at(np.broadcast_to(np.arange(n) == 5, (n, n)), share=0.35)))
     return ForwardTrace(target_tokens=REPEATED, decoder_attention=np.stack(heads)[None]), names
 
 
@@ -66,8 +68,17 @@ def encoder_heads() -> tuple[ForwardTrace, list[str]]:
     return trace, [*meant]
 
 
-def cross_heads() -> tuple[ForwardTrace, list[str]]:
-    """A cross-attention head that rests on the separators of its source."""
-    commas = np.broadcast_to(np.isin(np.array(PIECES), [",", "…", "[SEP]"]), (len(REPEATED), len(PIECES)))
-    weights = looking_at(commas)[None, None]
-    return ForwardTrace(source_tokens=PIECES, target_tokens=REPEATED, cross_attention=weights), ["separator"]
+def cross_heads() -> tuple[ForwardTrace, list[str | None]]:
+    """Heads of cross-attention that rest on separators, and on one word; that move on, and that move back."""
+    n_queries, n_keys = len(REPEATED), len(PIECES)
+    query, key = np.arange(n_queries)[:, None], np.arange(n_keys)
+    line = 3 + query * 8 / n_queries  # through a part of the source, as speech before silence
+    meant = {
+        "separator": np.broadcast_to(np.isin(np.array(PIECES), [",", "…", "[SEP]"]), (n_queries, n_keys)),
+        "rests on one token": (key == 8) & (query >= 0),
+        "monotone alignment": np.abs(key - line) <= 1,
+        "": np.abs(key - line[::-1]) <= 1,
+    }
+    weights = np.stack([looking_at(each, 0.45 if "rests" in name else 0.9) for name, each in meant.items()])
+    trace = ForwardTrace(source_tokens=PIECES, target_tokens=REPEATED, cross_attention=weights[None])
+    return trace, [name or None for name in meant]

@@ -6,6 +6,7 @@ import json
 import re
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import anywidget
 import numpy as np
@@ -14,8 +15,9 @@ import traitlets
 from PIL import Image
 from playwright.sync_api import ConsoleMessage, Page, expect
 
+import viz_transformer as vt
 from tests.support.exported_pages import page_scripts, policy_of, served
-from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
+from tests.support.hand_made_traces import HOSTILE, attention, hostile_trace, make_trace
 from tests.support.javascript import bundled
 from tests.support.ui_jupyterlab import next_frames
 from tests.support.ui_pages import open_view, picture
@@ -238,3 +240,35 @@ def test_a_page_that_turns_dark_draws_its_canvases_anew(page: Page, tmp_path: Pa
     expect(root).to_have_attribute("data-theme", "dark")
     next_frames(root)
     assert picture(root.locator(".vt-place canvas")) != light
+
+
+def test_a_part_in_eight_bits_says_what_it_holds_and_how_it_is_made(page: Page, tmp_path: Path) -> None:
+    words = tuple(f"word{i}" for i in range(96))
+    trace = vt.ForwardTrace(source_tokens=words, encoder_attention=attention(3, 4, 96, 96))
+    view = explore(trace, layer=1, head=2, query=5)
+    path = export_html(view, tmp_path / "page.html", layers=[1], bits=8, threshold=0.001)
+    page.goto(path.as_uri())
+    root = page.locator(".vt-explorer")
+    expect(root).to_have_attribute("data-vt-drawn", DRAWN)
+    expect(page.locator("h1")).to_have_text(re.compile(r"^word0 word1 .* …$"))
+    expect(root.locator(".vt-line")).to_contain_text(
+        re.compile(r"8 bits: whole percents\. Below 0\.001 left out: \d")
+    )
+    bars = root.get_by_role("list", name="weights")
+    expect(bars).to_contain_text("%")
+    assert not re.search(r"\d\.\d", bars.inner_text())
+    expect(root.locator(".vt-headline")).to_contain_text(re.compile(r"looks .*: \d+%$"))
+
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    root.get_by_role("button", name="Copy as Python").click()
+    expect(root.locator(".vt-copy [role=status]")).to_have_text("Copied.")
+    lines = page.evaluate("navigator.clipboard.readText()")
+    assert lines == root.locator(".vt-copy pre").inner_text()
+    names: dict[str, Any] = {"vt": vt, "trace": trace}
+    exec(lines, names)
+    assert repr(names["view"]) == repr(view)
+
+    page.goto(f"{path.as_uri()}#layer=2&head=0")
+    expect(root.locator(".vt-headline")).to_have_text(
+        "This page has layer 1 alone; write it again with 2 in layers=."
+    )

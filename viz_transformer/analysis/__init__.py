@@ -55,7 +55,12 @@ from viz_transformer.analysis.position_bias import (
     position_bias_alone,
     without_position_bias,
 )
-from viz_transformer.analysis.rollout import OutputRollout, output_rollout, rollout
+from viz_transformer.analysis.rollout import (
+    OutputRollout,
+    output_rollout,
+    rollout,
+    without_first_token,
+)
 from viz_transformer.analysis.rows import row_of_queries
 from viz_transformer.analysis.tokens import sentence_segments, special_tokens
 
@@ -106,6 +111,7 @@ __all__ = [
     "sentence_segments",
     "special_tokens",
     "weights_between",
+    "without_first_token",
     "without_position_bias",
     "word_index",
 ]

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from viz_transformer.analysis.measures import Float64, as_weights
 from viz_transformer.errors import UserError
@@ -135,6 +136,26 @@ def _output_by_layer(trace: ForwardTrace, residual: float) -> Iterator[tuple[Flo
         source = kept * (mixing @ source) + brought @ memory  # [target, source]
         target = kept * (mixing @ target)  # [target, target]
         yield source, target
+
+
+def without_first_token(weights: ArrayLike) -> Float64:
+    """Return what weights, means or rollouts give to all keys but the first, each row scaled to sum to 1.
+
+    Many models put nearly all weight on the first token where there is nothing to look for, and a
+    rollout through many layers ends there: what distinguishes the words is in the small rest.
+
+    >>> import numpy as np
+    >>> from viz_transformer.analysis import without_first_token
+    >>> without_first_token([[1.0, 0.0, 0.0], [0.96, 0.01, 0.03]]).round(2).tolist()
+    [[0.0, 0.0, 0.0], [0.0, 0.25, 0.75]]
+
+    Args:
+        weights: [..., query, key]. A row that has nothing on other keys becomes zeros.
+    """
+    rest = np.array(weights, dtype=np.float64)
+    rest[..., 0] = 0
+    sums = rest.sum(axis=-1, keepdims=True)
+    return np.divide(rest, sums, out=np.zeros_like(rest), where=sums > 0)
 
 
 def lacking_part(trace: ForwardTrace, kind: str) -> str:

@@ -61,7 +61,7 @@ def score_parts(
     >>> model = vt.load_language_model()
     >>> options = {"tokenizer": model.vocabulary, "layer": 1, "head": 0}
     >>> parts = vt.attribution.score_parts(model.model, "el gato duerme", query=3, key=2, **options)
-    >>> abs(parts.values.sum() + parts.remainder - parts.score) < 1e-4
+    >>> bool(abs(parts.values.sum() + parts.remainder - parts.score) < 1e-4)
     True
 
     Args:

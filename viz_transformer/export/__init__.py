@@ -15,6 +15,7 @@ from viz_transformer.export.carried import carried_part, smaller_part
 from viz_transformer.export.embedding import place_beside, write_lines
 from viz_transformer.export.page import check_replaceable, check_size, page_pieces, write_page
 from viz_transformer.export.page_parts import expected_bytes, parts_of_live, ready_for_export
+from viz_transformer.widgets.base.static_fallback import shown_text
 from viz_transformer.widgets.base.view import View
 
 __all__ = ["export_html"]
@@ -24,7 +25,7 @@ def export_html(
     views: ipywidgets.Widget | Sequence[ipywidgets.Widget],
     path: str | os.PathLike[str],
     *,
-    title: str = "Attention",
+    title: str | None = None,
     max_megabytes: float = 50,
     layers: Iterable[int] | None = None,
     heads: Iterable[int] | None = None,
@@ -58,7 +59,7 @@ def export_html(
     Args:
         views: a view, a lab, or a list of them.
         path: the file to write.
-        title: the heading of the page.
+        title: the heading of the page; None takes the sentence of the first explorer.
         max_megabytes: a page larger than this many megabytes (10^6 bytes) is not written.
         layers: of explorers' large traces (more than 256 KiB as float32), the layers whose heads
             the page carries, counted from 0; None is all. The others are seen small.
@@ -75,7 +76,7 @@ def export_html(
             larger than `max_megabytes`; or if no view has such layers, heads, bits or threshold.
         FileError: if the file cannot be written, or is there already and no page of ours.
     """
-    path, title = given_path(path), given_heading(title)
+    path = given_path(path)
     check_replaceable(path)
     beside = place_beside(path) if embed else None
     listed = [views] if isinstance(views, ipywidgets.Widget) else views
@@ -85,6 +86,7 @@ def export_html(
         )
     if not listed:
         raise UserError("export_html was given no view; make one with vt.explore(trace)")
+    title = _heading(listed) if title is None else given_heading(title)
     widgets = ready_for_export(listed)
 
     def offer() -> str:
@@ -106,3 +108,8 @@ def export_html(
     if beside:
         write_lines(beside, written, title)
     return written
+
+
+def _heading(views: Sequence[ipywidgets.Widget]) -> str:
+    headings = (shown_text(view.heading()) for view in views if isinstance(view, View))
+    return next((heading for heading in headings if heading.strip()), "Attention")

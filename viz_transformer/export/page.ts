@@ -307,7 +307,7 @@ function followExercises() {
   });
 }
 
-scriptsRun.catch(() => {}); // whoever awaits it says so
+scriptsRun.catch(() => {}); // where it is awaited it is said
 const written = globalThis.document?.getElementById("vt-page");
 if (written) {
   const { views }: { views: View[] } = JSON.parse(written.textContent);

@@ -20,6 +20,7 @@ from viz_transformer.model.attention import (
     MultiHeadAttention,
     attend,
 )
+from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.interventions import UNCHANGED_LAYER, LayerInterventions
 
 #: The activation functions of the feed-forward network, by name.
@@ -42,7 +43,7 @@ class FeedForward(nn.Module):
         self.w_1 = nn.Linear(config.d_model, config.d_ff)
         self.w_2 = nn.Linear(config.d_ff, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Float[Tensor, "batch position d_model"]) -> Float[Tensor, "batch position d_model"]:
         """Transform every position's vector on its own; the shape stays."""
@@ -65,7 +66,7 @@ class Residual(nn.Module):
         super().__init__()
         self.pre_norm = config.norm == "pre"
         self.norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def branch(
         self,

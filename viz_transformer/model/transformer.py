@@ -13,6 +13,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.autoregressive import AutoregressiveModel, DecoderInputs, Sources
 from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.families.family_config import check_room
 from viz_transformer.model.init_weights import initialise
 from viz_transformer.model.inputs import check_alike, check_batch, check_ids
@@ -65,7 +66,7 @@ class Transformer(AutoregressiveModel):
             self.output_bias = nn.Parameter(torch.zeros(config.output_vocab_size))
         self.source_positions = make_positions(config)
         self.target_positions = make_positions(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.apply(initialise)

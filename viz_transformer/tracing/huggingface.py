@@ -157,7 +157,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
     if not any(layer is not None for of_kind in layers.values() for layer in of_kind):
         return replace(attention_of_module(model, watch), is_numbered=is_numbered)
     causal = says_causal(model, named, watched.causal)
-    if not hold_weights(layers):
+    if not watched.saw_all(layers) and not hold_weights(layers):
         seen = maps_of_softmaxes(model, forward, labels, layers)
         if seen is not None:
             return RawAttention(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -83,7 +82,7 @@ def _collect_configs(config: Any, configs: dict[int, Any]) -> None:
 def _snapshot(attributes: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Record every attribute, and the content of each container."""
     return {
-        name: (value, copy.copy(value) if type(value) in _CONTAINERS else None)
+        name: (value, value.copy() if type(value) in _CONTAINERS else None)
         for name, value in attributes.items()
     }
 

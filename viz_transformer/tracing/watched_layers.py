@@ -8,7 +8,7 @@ is dropped before the next layer runs. The hooks are taken off again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,6 +39,10 @@ class WatchedLayers:
     def causal(self) -> bool | None:
         """Whether the modules that returned weights are causal, if they all say the same."""
         return next(iter(self._declared)) if len(self._declared) == 1 else None
+
+    def saw_all(self, layers: Mapping[str, Sequence[Any]]) -> bool:
+        """Return whether every layer of every kind was seen, and so is known to hold weights."""
+        return all(id(layer) in self._seen for of_kind in layers.values() for layer in of_kind)
 
     def numbers(self, layers: Sequence[Any]) -> list[int]:
         """Return the numbers of a model's layers, or 0, 1, 2 … where one was not seen."""

@@ -79,6 +79,25 @@ def test_a_phone_shows_all_chips_and_lays_the_numbers_over_the_view(page: Page, 
     expect(handle).to_have_attribute("aria-expanded", "false")
 
 
+def test_on_a_phone_the_model_is_a_tower_of_blocks_that_a_thumb_can_tap(page: Page, tmp_path: Path) -> None:
+    root = opened(page, tmp_path, vt.architecture(vt.load_translator(), "the cat sleeps"))
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(root.locator(".vt-tower")).to_be_visible()
+    boxes = [block.bounding_box() or {} for block in root.locator(".vt-block").all()]
+    assert len(boxes) == 2 * (1 + 2 * 2) + 2 + 1
+    assert min(min(box["width"], box["height"]) for box in boxes) >= 40
+    layers = [box["y"] for box in boxes[:5]]  # the encoder's, from the bottom up
+    assert layers == sorted(layers, reverse=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    block = root.locator(".vt-block[data-key='encoder.1.self_attention']")
+    block.click()
+    expect(block).to_have_attribute("data-chosen", "true")
+    expect(root.locator(".vt-headline")).to_contain_text("encoder layer 1 looks at")
+    block.click()
+    expect(root.locator(".vt-model")).to_have_attribute("data-depth", "layer")
+    assert faults_of_text(root) == []
+
+
 @pytest.mark.weekly
 @pytest.mark.parametrize("name", VIEWS)
 def test_text_can_be_read_when_zoomed(page: Page, tmp_path: Path, name: str) -> None:

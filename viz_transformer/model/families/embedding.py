@@ -5,6 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
+from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.interventions import UNCHANGED, Interventions
 from viz_transformer.model.positional import embedding_scale, make_positions
 
@@ -24,7 +25,7 @@ class Embedding(nn.Module):
         self.scale = embedding_scale(config)
         norm = config.embedding_norm
         self.norm = nn.LayerNorm(config.d_model, config.layer_norm_eps) if norm else nn.Identity()
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(
         self,

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention import attend, attend_fused
+from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.families.embedding import Embedding
 from viz_transformer.model.families.family_config import of_family
 from viz_transformer.model.init_weights import initialise
@@ -52,7 +53,7 @@ class EncoderOnly(nn.Module):
             self.classifier = nn.Linear(config.d_model, config.n_classes)
         if config.predicts_words and not config.tie_embeddings:
             self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.apply(initialise)
 
     def forward(

@@ -32,9 +32,11 @@ import {
   stepToReach,
 } from "./steps.ts";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
+import { Tower } from "./tower.tsx";
 import { Trail } from "./trail.tsx";
 import { chosenWords, type Reply, tokensOf } from "./values.ts";
 
+const PHONE = 600; // pixels of a view, below which the whole model is a tower of blocks
 const PLAYED_MS = 2200; // a chapter takes at a pace of 1
 
 interface Traits extends Declared {
@@ -255,6 +257,7 @@ function Flow({ now, told }: { now: Now; told: string }) {
   };
   const lanes = room && layOut({ ...asked, ...room });
   const least = room ? layOut({ ...asked, ...room, height: 0 }).height : 0;
+  const isTower = depth === "model" && frame.width < PHONE;
   const motion = useMotion(lanes, now);
   const last = steps.length - 1;
   // Keys may come faster than frames: the step is that of now.
@@ -283,7 +286,7 @@ function Flow({ now, told }: { now: Now; told: string }) {
       data-lm-suppress-shortcuts="true"
       data-depth={depth}
       aria-label="The model. Arrow keys step and choose a word, Space plays, Enter shows the code, Escape goes back."
-      style={{ minHeight: `${Math.ceil(least)}px` }}
+      style={{ minHeight: isTower ? "" : `${Math.ceil(least)}px` }}
       onClick={(event) => {
         const at = event.target as Element;
         const word = at.closest<SVGElement>("[data-row]")?.dataset;
@@ -302,8 +305,12 @@ function Flow({ now, told }: { now: Now; told: string }) {
       <p class="vt-says vt-unseen" role="status">
         {told}
       </p>
-      {lanes && (
-        <Picture scene={{ ...now, lanes, motion, theme, head, boxes: traits.boxes, sizes: traits.sizes }} />
+      {isTower ? (
+        <Tower {...{ ...now, theme, head }} boxes={traits.boxes} nHeads={traits.sizes.n_heads} />
+      ) : (
+        lanes && (
+          <Picture scene={{ ...now, lanes, motion, theme, head, boxes: traits.boxes, sizes: traits.sizes }} />
+        )
       )}
     </div>
   );

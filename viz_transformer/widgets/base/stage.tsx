@@ -54,7 +54,8 @@ export function Stage(props: StageProps) {
     fitChips(chips.current!);
   });
   const [open, setOpen] = useState(false);
-  const isNarrow = props.width < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
+  const large = Math.max(1, props.textSize); // letters make a view as narrow as its width does
+  const isNarrow = props.width / large < (props.timeline ? NARROW_WITH_TIMELINE : NARROW);
   return (
     <div
       class="vt-zones"

@@ -153,6 +153,10 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         """Return where each attention stands, by kind and layer: ``{"encoder 1": "encoder.1.attention"}``."""
         return {}
 
+    def heading(self) -> str:
+        """Return the text that heads an exported page of this view, or an empty text."""
+        return ""
+
     def address(self) -> dict[str, dict[str, Any]]:
         """Return what the address of an exported page says of this view, by trait.
 

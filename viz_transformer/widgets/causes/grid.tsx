@@ -12,7 +12,7 @@ import { cellRgb, type Grid, type Place, samePlace } from "./grids.ts";
 
 const LEAST_ROW = 1.3; // units
 const [WIDE_CELL, HIGH_CELL] = [44, 20]; // pixels of a cell with its number
-const NAMES = 0.32; // of the width, at most
+const [NAMES, NAMES_OF_NARROW, NARROW] = [0.32, 0.42, 480]; // shares of the width, at most; pixels
 const [HEAD, GAP] = [1.8, 10]; // units above the cells; pixels beside names
 const EVERY = [1, 2, 5, 10, 20, 50]; // layer that is named
 const FAINT = 0.02; // of a stream's length: what has moved by less has no dot
@@ -52,7 +52,10 @@ function layOut({ grid, theme, unit, others }: GridProps, room: { width: number;
     const other = others[at] ?? null;
     return measure(name) + (other === null ? 0 : measure(other) + 4 * GAP);
   });
-  const left = Math.min(NAMES * room.width, Math.max(...widths) + 2 * GAP);
+  const left = Math.min(
+    (room.width < NARROW ? NAMES_OF_NARROW : NAMES) * room.width,
+    Math.max(...widths) + 2 * GAP,
+  );
   const top = HEAD * unit;
   const row = Math.max(LEAST_ROW * unit, (room.height - top - 4) / grid.rows.length);
   const cell = (room.width - left - 4) / grid.columns.length;

@@ -1,4 +1,4 @@
-// The replies of the model: one request is under way at a time, and what is patched comes before a grid's rest.
+// The replies of the model: one request at a time, and what is patched comes before the rest of a grid.
 
 import { canonicalJson, type connectKernel } from "../base/kernel.ts";
 import type { Picture, Place } from "./grids.ts";

@@ -88,6 +88,11 @@ class Causes(View):
         self._sizes: dict[str, list[int]] = dict(start["sizes"])
         self._find = find
         first = next(name for name in PICTURES if name in self._sizes)
+        self._made_by = (
+            "vt.patch_lens(model, clean, corrupted)"
+            if patch
+            else {"lens": "vt.explore_lens(lens)", "direct": "vt.explore_attribution(parts)"}[first]
+        )
         super().__init__(
             answer=patch or (lambda request: {}),
             traits={"about": _ABOUT, "start": dict(start), "picture": first},

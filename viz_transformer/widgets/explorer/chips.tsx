@@ -115,7 +115,7 @@ export function Finder({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
           event.stopPropagation();
         }}
       />
-      <output class="vt-small">{search ? foundInWords(snapshot.found) : ""}</output>
+      <output class="vt-small">{search ? foundInWords(snapshot.found, snapshot.names) : ""}</output>
     </label>
   );
 }

@@ -7,6 +7,7 @@ import {
   type Cell,
   carryPins,
   escapeChange,
+  areSame,
   foundIn,
   nextFound,
   NOTHING,
@@ -122,7 +123,8 @@ export function pinOfKind(room: Room, { kind, query, key }: Cell & { kind: strin
 /** Pin the next token that is searched for. */
 export function findNext(room: Room): void {
   const { shown, pinned, options } = room.snapshot();
-  const [queries, keys] = [shown.queries, shown.keys].map((names) => foundIn(names, options.search));
+  const [queries, others] = [shown.queries, shown.keys].map((names) => foundIn(names, options.search));
+  const keys = areSame(shown.queries, shown.keys) ? null : others!;
   const next = queries && nextFound({ queries, keys }, pinned);
   if (next) pin(room, { query: next.query, key: next.key });
 }

@@ -29,6 +29,9 @@ const LABEL = "Weights of the chosen head: the arrow keys choose query and key, 
 const LONGEST_LABEL = 40; // characters of a token that are measured
 const LARGEST = 150; // of a cell: of few words the numbers would float in it
 const STRETCH = 3; // times that a cell is wider than high, so that the matrix fills the stage
+const LEAST_ROW = 13; // pixels of a row that has its own name
+/** Words along a side: of more, the matrix can be enlarged. */
+export const EASY = 16;
 const FONT = 15; // the widest labels are written in
 
 /** The matrix, in its place on the stage. */
@@ -128,7 +131,11 @@ export class MatrixPicture implements Picture {
   draw(snapshot: Snapshot, box: { width: number; height: number }): void {
     const { shown: plain, active, pinned, entry, options, found, overviewOf, problem } = snapshot;
     const { theme, memo } = this.#room;
-    const layout = this.#layOut(snapshot, box.width / theme.scale, box.height / theme.scale);
+    const [width, height] = [box.width / theme.scale, box.height / theme.scale];
+    let layout = this.#layOut(snapshot, width, height);
+    const missing = plain.rows * (LEAST_ROW / theme.scale - layout.rowCell);
+    // Few words are read where they stand; a matrix that is then too high scrolls.
+    if (missing > 0 && plain.rows <= EASY) layout = this.#layOut(snapshot, width, height + missing);
     this.#layout = layout;
     const least = options.threshold * (plain.limit ?? 1);
     const shown = scaled(this.#room.moving(plain), options.colourScale, least, memo);

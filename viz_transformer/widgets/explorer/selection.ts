@@ -147,6 +147,11 @@ export function foundIn(names: string[], search: string) {
   return text ? Uint8Array.from(names, (name) => Number(name.toLowerCase().includes(text))) : null;
 }
 
+/** Whether two axes have the same words, as those of self-attention. */
+export function areSame(one: string[], other: string[]) {
+  return one.length === other.length && one.every((name, i) => name === other[i]);
+}
+
 /** The next marked word after a pinned one, the queries before the keys: {query, key}, or null. */
 export function nextFound(
   { queries, keys }: { queries: Uint8Array | null; keys: Uint8Array | null },
@@ -166,8 +171,9 @@ export function nextFound(
     : null;
 }
 
-/** How many words are marked, of each axis or column's marks, in words. */
-export function foundInWords(found: (Uint8Array | null)[]) {
-  const count = found.reduce((sum, marks) => sum + (marks?.reduce((all, one) => all + one, 0) ?? 0), 0);
+/** How many words are marked, in words: of each axis or column its marks, of two with the same words once. */
+export function foundInWords(found: (Uint8Array | null)[], names: string[][]) {
+  const once = found.filter((_, i) => names.findIndex((each) => areSame(each, names[i]!)) === i);
+  const count = once.reduce((sum, marks) => sum + (marks?.reduce((all, one) => all + one, 0) ?? 0), 0);
   return count ? `${count} found; Enter goes to the next` : "none found";
 }

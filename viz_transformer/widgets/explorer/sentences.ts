@@ -25,6 +25,7 @@ import { scoresInWords } from "./wall_heads.ts";
 import type { Entry } from "./weight_store.ts";
 
 const LETTERS = 24; // of the name of a trace
+const SINK = 0.9; // the first token has nearly all: what tells words apart is in the rest
 const WEAK = 0.05; // a head hardly attends to what gets less
 
 /** What the active cell, row or column of a picture is, in one sentence; null where none is active. */
@@ -126,6 +127,10 @@ export function lineBelow(snapshot: Snapshot): Piece[] {
     const [one, other] = shown.compared.map(inQuotes);
     return [`${one} minus ${other}. Green: more in ${one}. Brown: more in ${other}.${rounding}`];
   }
+  if (shown?.weights && shown.aggregate !== "head" && lit.query !== null) {
+    const rest = withoutFirst(shown, wordsRead(shown, lit, 1).queries[0]!);
+    if (rest.length) return [...rest, rounding];
+  }
   return [`Point at a word; click to keep it.${rounding}`]; // always: what is below must not move under the pointer
 }
 
@@ -136,6 +141,19 @@ function roundingInWords({ mode, lit, entry, pictureOf, lost }: Snapshot): strin
   const threshold = entry.carried?.threshold;
   if (!threshold || mode === "wall") return coarse;
   return `${coarse} Weights below ${threshold} are left out: ${percent(lost)} of this head.`;
+}
+
+/** What a row gives to the other keys where the first one has nearly all, as shares of the rest; else nothing. */
+function withoutFirst(shown: DisplayedHead, query: number): Piece[] {
+  const { weights, cols, limit, keys, keyAxis } = shown;
+  const [first, ...others] = weights!.subarray(query * cols, (query + 1) * cols);
+  const rest = others.reduce((sum, weight) => sum + weight, 0);
+  if (limit !== null || keyAxis.groups[0]?.[0] !== 0 || first! < SINK || !rest) return [];
+  const order = others.map((_, i) => i).sort((a, b) => others[b]! - others[a]!);
+  const words = order
+    .slice(0, 2)
+    .flatMap((i): Piece[] => [", ", named("key", keys[i + 1]!), ` ${percent(others[i]! / rest)}`]);
+  return ["Without the first token", ...words, " of the rest"];
 }
 
 /** What the picture shows, as a heading. */

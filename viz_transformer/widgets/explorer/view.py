@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import traitlets
 
+from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import check_words, has_words
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace, running_text
 from viz_transformer.trace.forward import checked_seconds
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Field, Schema, listed, optional, whole
@@ -59,6 +61,8 @@ PICTURES = ("sentence", "matrix", "lines", "table")
 COLOUR_SCALES = ("linear", "row", "log", "rest")
 #: Columns of more words than this have to be scrolled.
 _MOST_LINKED = 16
+
+_HEADING = 64  # letters
 
 _INDICES = ("layer", "head", "query", "key")
 
@@ -428,6 +432,12 @@ class AttentionExplorer(View):
     def export_bytes(self) -> int:
         """Return about how many bytes the heads of a large trace take in an exported page."""
         return 0 if "traces" in self.data else self._part().n_bytes()  # else it is there whole
+
+    def heading(self) -> str:
+        """Return the sentence, its beginning if it is long."""
+        tokens = self.trace.source_tokens or self.trace.target_tokens
+        kept = [token for token, out in zip(tokens, special_tokens(tokens), strict=True) if not out]
+        return textwrap.shorten(running_text(kept), _HEADING, placeholder=" …")
 
     def address(self) -> dict[str, dict[str, Any]]:
         """Return what the address of an exported page says of this view."""

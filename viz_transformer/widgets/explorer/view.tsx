@@ -14,7 +14,7 @@ import { COLOUR_SCALES } from "./colour_scale.ts";
 import { columnsPicture } from "./columns_picture.ts";
 import { headsPicture } from "./heads_picture.ts";
 import { Inspector } from "./inspector.tsx";
-import { MatrixPicture } from "./matrix_picture.ts";
+import { EASY, MatrixPicture } from "./matrix_picture.ts";
 import type { Mount, Picture } from "./mount.ts";
 import { Options } from "./options.tsx";
 import { patchesPicture } from "./patches_picture.ts";
@@ -32,7 +32,6 @@ const MOST_STEPS = 24; // of the timeline
 const LETTERS = 16; // of a word on it
 const LEAST = 40; // pixels of a picture
 const FLAT = 4; // layers that can be told apart in a strip
-const EASY = 16; // words along a side: of more, the matrix can be enlarged
 
 type Mode = Snapshot["mode"];
 const PICTURES: Partial<Record<Mode, [string, Mount]>> = {

@@ -62,9 +62,9 @@ def head_card(
     that is chosen in the view reads the texts again.
 
     >>> import viz_transformer as vt
-    >>> view = vt.head_card(vt.load_language_model(), ["el gato duerme", "la vaca come"], layer=0, head=3)
-    >>> view.card.kind, view.card.n_texts
-    ('decoder', 2)
+    >>> view = vt.head_card(n_texts=40)
+    >>> view.card.label.name
+    'previous token'
 
     Args:
         model: a translator, language model or masked-word model of ours, by default the bundled language

@@ -4,7 +4,10 @@ import { decodeDoubles, weightsIn } from "../base/weights.ts";
 import type { Head } from "./changes.ts";
 import type { Alone, Kind } from "./replies.ts";
 
-/** How the loss changes without a head, in nats per token, and its confidence; each with its place from 1. */
+/**
+ * How the loss changes without a head, in nats per token, or what is measured in its place, and its confidence; each
+ * with its place from 1.
+ */
 export interface Effect extends Head {
   lossChange: number;
   rank: number;
@@ -20,21 +23,24 @@ const NO_WORDS = ["<eos>"]; // many heads look at the end of a text where they h
 export const lossOf = (logProbs: ArrayLike<number>): number =>
   -Array.from(logProbs).reduce((sum, each) => sum + each, 0) / logProbs.length;
 
-/** The effect of each head that is known by now, the largest first. */
+/** The effect of each head that is known by now, the largest first; of a metric that is `value` with all of them. */
 export function headEffects(
   logProbs: readonly number[],
   kinds: readonly Kind[],
   each: readonly Alone[],
+  value?: number,
 ): Effect[] {
-  const heads = each.flatMap(({ kind, shape, log_probs, layer: first = 0 }) => {
+  const heads = each.flatMap(({ kind, shape, log_probs, values: alone, layer: first = 0 }) => {
     const entry = kinds.find((one) => one.kind === kind)!;
     const confidences = headConfidence(entry, weightsIn(entry));
     const [layers, n, words] = shape as [number, number, number];
     const values = decodeDoubles(log_probs); // [layer, head, word]
+    const measured = alone && decodeDoubles(alone); // [layer, head]
     return Array.from({ length: layers * n }, (_, i) => {
       const own = values.subarray(i * words, (i + 1) * words);
       const confidence = confidences[first * n + i] ?? null;
-      const lossChange = lossOf(own) - lossOf(logProbs);
+      const lossChange =
+        measured && value !== undefined ? measured[i]! - value : lossOf(own) - lossOf(logProbs);
       return { kind, layer: first + Math.floor(i / n), head: i % n, lossChange, confidence, logProbs: own };
     });
   });

@@ -5,13 +5,13 @@ import { Chart } from "../base/chart.tsx";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import { sameHead } from "../base/head_place.ts";
-import { formatNumber, formatSigned, visible } from "../base/text.ts";
+import { formatNumber, formatSigned, joinPieces, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import type { Factor, Head } from "./changes.ts";
 import { type Effect, lossOf } from "./effects.ts";
 import { type Kind, type Reply, weightsOf } from "./replies.ts";
-import { codeOf, effectsInWords, movedInWords, pointInWords } from "./sentences.ts";
+import { codeOf, effectsInWords, metricName, movedInWords, pointInWords } from "./sentences.ts";
 
 const MOST_TERMS = 4; // of the loss
 const MOST_BARS = 8;
@@ -28,6 +28,10 @@ interface InspectorProps {
   done: number;
   of: number;
   goOn: (() => void) | null;
+  /** The tokens that are measured in place of the loss. */
+  metric: readonly string[];
+  /** A token was pressed; null measures the loss. */
+  onMetric: (word: string | null) => void;
   onAlone: (head: Head) => void;
 }
 
@@ -38,6 +42,7 @@ export function Inspector(props: InspectorProps) {
   return (
     <>
       {query !== null && <Weights {...props} query={query} />}
+      {props.base.likeliest && <Measured {...props} />}
       <section aria-label="Each head switched off alone">
         <b>Each head off, alone</b>
         {done < of && (
@@ -61,6 +66,40 @@ export function Inspector(props: InspectorProps) {
       <Code lines={[codeOf(factors)]} />
       <Doors />
     </>
+  );
+}
+
+/** The words that could come first, with the metric that is made of those that are pressed. */
+function Measured({ frame, base, after, metric, onMetric }: InspectorProps) {
+  const words = base.likeliest ?? [];
+  const bars = words.map((token, i) => {
+    const [share, at] = [base.shares?.[i] ?? 0, metric.indexOf(token)];
+    const told = `${["plus ", "minus "][at] ?? ""}${percent(share)}`;
+    return [joinPieces([token], true), share, { told }] as const;
+  });
+  return (
+    <section aria-label="What is measured">
+      <b>Measured: {metricName(metric) || "the loss"}</b>
+      {metric.length > 0 && base.value !== undefined && (
+        <p class="vt-equation">
+          {formatNumber(base.value, 2)}
+          {after !== base && after.value !== undefined && (
+            <b data-changed="true"> → {formatNumber(after.value, 2)}</b>
+          )}
+        </p>
+      )}
+      <p class="vt-caption">Press a word to measure its logit, and another to subtract that.</p>
+      <Bars
+        {...{ theme: frame.theme, bars, label: "likeliest first words", kind: "probability" }}
+        chosen={words.indexOf(metric[0] ?? "")}
+        onChoose={(i) => onMetric(words[i]!)}
+      />
+      {metric.length > 0 && (
+        <button type="button" onClick={() => onMetric(null)}>
+          Measure the loss
+        </button>
+      )}
+    </section>
   );
 }
 
@@ -102,9 +141,13 @@ function Ranking(props: InspectorProps) {
   return (
     <>
       <Scatter {...props} />
-      <p class="vt-caption">{effectsInWords(effects)} A sharp picture proves no importance.</p>
+      <p class="vt-caption">
+        {effectsInWords(effects, metricName(props.metric) || undefined)} A sharp picture proves no importance.
+      </p>
       <details>
-        <summary>All {effects.length} heads: loss added, sharpness</summary>
+        <summary>
+          All {effects.length} heads: {metricName(props.metric) || "loss"} added, sharpness
+        </summary>
         <Bars
           {...{ theme: frame.theme, bars, label: "heads, each off alone", kind: "weight" }}
           chosen={effects.findIndex((effect) => sameHead(effect, chosen))}
@@ -116,7 +159,8 @@ function Ranking(props: InspectorProps) {
 }
 
 /** How sharp each head's attention is, and how the loss changes without it. */
-function Scatter({ frame, effects, factors, chosen, onAlone }: InspectorProps) {
+function Scatter({ frame, effects, factors, chosen, onAlone, metric }: InspectorProps) {
+  const what = metricName(metric) || "loss";
   const known = effects.filter(({ confidence }) => confidence !== null);
   if (!known.length) return null; // in so short a text no query has a choice
   const changes = known.map(({ lossChange }) => lossChange);
@@ -126,8 +170,8 @@ function Scatter({ frame, effects, factors, chosen, onAlone }: InspectorProps) {
   const wide = frame.measure(label, true) * frame.unit;
   return (
     <Chart
-      title="loss added"
-      label="Sharpness and loss added"
+      title={`${what} added`}
+      label={`Sharpness and ${what} added`}
       frame={frame}
       x={{ ticks: [0, 1], label: "sharpness" }}
       y={{ domain: [least, most], ticks: [0, most], text: (value) => (value ? formatNumber(value, 2) : "0") }}
@@ -141,7 +185,7 @@ function Scatter({ frame, effects, factors, chosen, onAlone }: InspectorProps) {
               class="vt-point"
               role="button"
               tabindex={-1}
-              aria-label={pointInWords(effect, effects.length)}
+              aria-label={pointInWords(effect, effects.length, what)}
               data-changed={factors.some((each) => sameHead(each, effect))}
               data-chosen={sameHead(effect, chosen)}
               cx={x.pixel(effect.confidence!)}
@@ -149,7 +193,7 @@ function Scatter({ frame, effects, factors, chosen, onAlone }: InspectorProps) {
               r={6}
               onClick={() => onAlone(effect)}
             >
-              <title>{pointInWords(effect, effects.length)}</title>
+              <title>{pointInWords(effect, effects.length, what)}</title>
             </circle>
           ))}
           <text

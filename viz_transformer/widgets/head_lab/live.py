@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from viz_transformer.huggingface_text import HuggingFaceText
+from viz_transformer.errors import UserError
+from viz_transformer.huggingface_scores import HuggingFaceScores
+from viz_transformer.huggingface_text import HuggingFaceText, is_huggingface
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import ForwardTrace, attention_of
@@ -24,13 +26,19 @@ DEFAULT_TEXTS = {
 }
 
 
+#: Models of Hugging Face's, and all that a lab can ask.
+Theirs = HuggingFaceText | HuggingFaceScores
+Answering = TextModel | Theirs
+
+
 def head_lab(
     model: Any,
-    text: str | None = None,
+    text: str | Mapping[str, Any] | None = None,
     engine: str | None = None,
     *,
     tokenizer: Any = None,
     max_new_tokens: int | None = None,
+    metric: str | tuple[str, str] | None = None,
 ) -> HeadLab:
     """Return a view in which you switch off or scale the heads of a model.
 
@@ -49,24 +57,44 @@ def head_lab(
 
     Args:
         model: a translator, language model or masked-word model of ours; or a causal language
-            model or an encoder–decoder of Hugging Face's. It stays as it is.
+            model, an encoder–decoder, a masked model or a classifier of Hugging Face's. It stays as it is.
         text: the first text: a sentence to translate, the beginning of a text, or a text with a
-            gap, written ``[?]``; by default, for ours only, one that suits the bundled model.
+            gap, written ``[?]``, of Hugging Face's masked models as their tokenizer writes it; by default,
+            for ours only, one that suits the bundled model. Of a classifier of pictures or sounds, what its
+            processor returns of one.
         engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can. The
             page can't run a model of Hugging Face's; an exported page carries the kernel's replies.
         tokenizer: that of a Hugging Face model, which writes by greedy search.
         max_new_tokens: the most tokens that it writes; by default 8 after a text, and 60 of a
             translation.
+        metric: of a Hugging Face model, what is measured in place of the loss: a token, whose logit it is
+            where the first word is written, or two (right, wrong), whose logits are subtracted. A click on
+            a word of the inspector chooses one too, and a click on another subtracts that.
 
     Raises:
         UserError: if the text does not suit the model, or the page cannot run it.
     """
+    measured = [metric] if isinstance(metric, str) else list(metric or ())
+    if is_huggingface(model) and (isinstance(text, Mapping) or not _writes(model)):
+        scoring = HuggingFaceScores(model, text, tokenizer)
+        names = list(map(scoring.named, measured))
+        view = HeadLab(lambda request: ablate(scoring, request), scoring.text, scoring.task, metric=names)
+        return give_engine(view, "head_lab", scoring, engine)
     model = text_model_of(model, DEFAULT_TEXTS, "a head lab", tokenizer, max_new_tokens)
-    text = text_for(model, text, DEFAULT_TEXTS, "a head lab")
+    text = text_for(model, cast("str | None", text), DEFAULT_TEXTS, "a head lab")
     # Hundreds of heads may take a minute: the page ranks them layer by layer, and says how far it is.
     is_theirs = isinstance(model, HuggingFaceText)
-    view = HeadLab(lambda request: ablate(model, request), text, model.task, ranks_first=not is_theirs)
+    view = HeadLab(
+        *(lambda request: ablate(model, request), text, model.task),
+        ranks_first=not is_theirs,
+        metric=list(map(model.named, measured)) if is_theirs else measured,
+    )
     return give_engine(view, "head_lab", model, engine)
+
+
+def _writes(model: Any) -> bool:
+    """Whether a Hugging Face model writes text after a text."""
+    return hasattr(model, "can_generate") and model.can_generate() and model.main_input_name == "input_ids"
 
 
 def interventions_of(lab: HeadLab) -> Interventions:
@@ -83,7 +111,7 @@ def interventions_of(lab: HeadLab) -> Interventions:
     return _interventions(lab.factors)
 
 
-def ablate(model: TextModel | HuggingFaceText, request: dict[str, Any]) -> dict[str, Any]:
+def ablate(model: Answering, request: dict[str, Any]) -> dict[str, Any]:
     """Return what the model does under the changes that a `HeadLab` requests."""
     sentence = request["sentence"]
     # Always the log-probabilities of the unchanged model's words, so that they can be compared.
@@ -102,26 +130,69 @@ def ablate(model: TextModel | HuggingFaceText, request: dict[str, Any]) -> dict[
             for layer, head in np.ndindex(shape)
         ]
         found = _log_probs_apart(model, sentence, target, changes)
-        return {"trace": trace, "log_probs": log_probs, "each": _by_kind(shapes, found)}
+        reply = {"trace": trace, "log_probs": log_probs, "each": _by_kind(shapes, found)}
+        if metric := request.get("metric"):
+            theirs = _measuring(model)
+            values = theirs.measured_apart(sentence, target, metric, changes)  # [change]
+            whole = theirs.measured(sentence, target, metric)
+            reply |= {"value": whole, "values": _by_kind(shapes, values[:, None])}
+        return reply
     if "apart" in request:
         changes = [HeadChange(**change) for change in request["apart"]]
         # One at a time, when it is read: each holds the weights of all heads.
-        return {"apart": (_reply(model, target, *each) for each in _apart(model, sentence, target, changes))}
+        return {
+            "apart": (
+                _reply(model, target, *each)
+                | _measured(model, sentence, target, Interventions(heads=[change]), request.get("metric"))
+                for change, each in zip(changes, _apart(model, sentence, target, changes), strict=True)
+            )
+        }
     interventions = _interventions(request["changes"])
     judged = model.judge(sentence, target, interventions)
-    return _reply(model, target, *judged, model.answer(sentence, interventions))
+    reply = _reply(model, target, *judged, model.answer(sentence, interventions))
+    return reply | _measured(model, sentence, target, interventions, request.get("metric"))
+
+
+def _measuring(model: Answering) -> Theirs:
+    """Return a model whose scores of tokens can be measured.
+
+    Raises:
+        UserError: if it is one of ours, whose loss is measured.
+    """
+    if not isinstance(model, Theirs):
+        raise UserError(
+            "metric= is for a model of Hugging Face's; of ours the loss is measured, so leave it out"
+        )
+    return model
+
+
+def _measured(
+    model: Answering,
+    sentence: str,
+    target: tuple[str, ...],
+    changes: Interventions,
+    metric: list[str] | None,
+) -> dict[str, Any]:
+    """Return the metric, if one is measured, and the words that could be one."""
+    if not isinstance(model, Theirs):
+        return {} if not metric else {"value": _measuring(model)}
+    words, shares = model.likeliest(sentence, target, changes)
+    found: dict[str, Any] = {"likeliest": words, "shares": shares}
+    return found | ({"value": model.measured(sentence, target, metric, changes)} if metric else {})
 
 
 def _reply(
-    model: TextModel | HuggingFaceText,
+    model: Answering,
     target: tuple[str, ...],
     trace: ForwardTrace,
     log_probs: np.ndarray,
     answer: tuple[str, ...],
 ) -> dict[str, Any]:
-    if isinstance(model, HuggingFaceText):
+    if isinstance(model, Theirs):
         answer = model.shown(answer)
     reply = {"translation": answer, "log_probs": log_probs, "trace": trace}
+    if isinstance(model, HuggingFaceScores):
+        reply["output"] = target
     if model.task == "fill":
         (gap,) = (i for i, token in enumerate(trace.source_tokens) if token == MASK)
         reply["output"] = (target[gap],)
@@ -129,10 +200,10 @@ def _reply(
 
 
 def _apart(
-    model: TextModel | HuggingFaceText, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
+    model: Answering, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
 ) -> Iterator[tuple[ForwardTrace, np.ndarray, tuple[str, ...]]]:
     """Yield the trace, the log-probabilities and the answer under each change alone."""
-    if isinstance(model, HuggingFaceText):
+    if isinstance(model, Theirs):
         yield from model.judge_apart(sentence, target, changes)
         return
     for change in changes:
@@ -141,10 +212,10 @@ def _apart(
 
 
 def _log_probs_apart(
-    model: TextModel | HuggingFaceText, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
+    model: Answering, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
 ) -> np.ndarray:
     """Return the log-probabilities under each change alone, [change, position]."""
-    if isinstance(model, HuggingFaceText):
+    if isinstance(model, Theirs):
         return model.log_probs_apart(sentence, target, changes)
     return np.array([model.judge(sentence, target, Interventions(heads=[change]))[1] for change in changes])
 

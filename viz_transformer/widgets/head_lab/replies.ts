@@ -19,20 +19,29 @@ export interface Reply {
   kinds: Kind[];
   request: Request;
   asked: string;
+  /** Of a model whose words can be measured: the likeliest where the first one is written, and the metric. */
+  likeliest?: string[];
+  shares?: number[];
+  value?: number;
 }
 
 /** Log-probabilities with one head at a time off, float64 [layer, head, word]; of one layer, if `layer` says so. */
-export type Alone = { kind: string; shape: number[]; log_probs: DataView; layer?: number };
+export type Alone = { kind: string; shape: number[]; log_probs: DataView; values?: DataView; layer?: number };
 
-export type Request = { sentence: string; changes?: Factor[]; each?: number; kind?: string; layer?: number };
-export type State = { sentence: string; factors: Factor[] };
+type Given = { sentence: string; metric?: string[] };
+export type Request = Given & { changes?: Factor[]; each?: number; kind?: string; layer?: number };
+export type State = { sentence: string; factors: Factor[]; metric?: string[] };
+
+/** What each request says; a metric only where there is one. */
+export const givenOf = ({ sentence, metric }: Given): Given =>
+  metric?.length ? { sentence, metric } : { sentence };
 
 /** A model ranks a layer at a time, so that it answers other questions meanwhile; a page that carries replies knows all. */
-function partsOf(sentence: string, kinds: readonly Kind[]): Request[] {
+function partsOf(given: Given, kinds: readonly Kind[]): Request[] {
   const parts = kinds.flatMap(({ kind, shape }) =>
-    Array.from({ length: shape[0]! }, (_, layer) => ({ sentence, each: 0, kind, layer })),
+    Array.from({ length: shape[0]! }, (_, layer) => ({ ...given, each: 0, kind, layer })),
   );
-  return parts.length ? parts : [{ sentence, each: 0 }];
+  return parts.length ? parts : [{ ...given, each: 0 }];
 }
 
 /** "Ranking heads: 12 of 40."; nothing where there are no parts. */
@@ -58,12 +67,12 @@ export function createReplies(
   const failures = new Map<string, string>();
 
   let isWhole = false; // whether only the ranking of all layers is known
-  const rankingOf = (sentence: string) => partsOf(sentence, byLayers() && !isWhole && base ? base.kinds : []);
+  const rankingOf = (given: Given) => partsOf(given, byLayers() && !isWhole && base ? base.kinds : []);
   const isKnown = (request: Request) => alone.has(canonicalJson(request));
 
-  function missing({ sentence, factors }: State): Request | undefined {
-    const wanted = [{ sentence, changes: [] }, ...(factors.length ? [{ sentence, changes: factors }] : [])];
-    const ranking = stopped === sentence ? [] : rankingOf(sentence);
+  function missing(given: Given, factors: Factor[]): Request | undefined {
+    const wanted = [{ ...given, changes: [] }, ...(factors.length ? [{ ...given, changes: factors }] : [])];
+    const ranking = stopped === given.sentence ? [] : rankingOf(given);
     return [...wanted, ...ranking].find((request) => {
       const asked = canonicalJson(request);
       return ![base?.asked, changed?.asked].includes(asked) && !alone.has(asked) && !failures.has(asked);
@@ -97,7 +106,7 @@ export function createReplies(
       else if (error.message === NEEDS_KERNEL && request.layer !== undefined) isWhole = true;
       else failures.set(asked, error.message);
     };
-    const parts = request.layer === undefined ? [] : rankingOf(request.sentence);
+    const parts = request.layer === undefined ? [] : rankingOf(givenOf(request));
     return kernel.settle(request, settled, onNews, progressInWords(parts, isKnown, base?.kinds ?? []));
   }
 
@@ -107,10 +116,10 @@ export function createReplies(
     if (base?.request.sentence !== sentence) alone.clear();
     if (stopped !== sentence) stopped = null;
     shown = canonicalJson(state);
-    let next = missing(state);
-    while (next && pending !== canonicalJson(next) && fetch(next)) next = missing(state);
+    let next = missing(givenOf(state), factors);
+    while (next && pending !== canonicalJson(next) && fetch(next)) next = missing(givenOf(state), factors);
     const fits = factors.length > 0 && changed?.request.sentence === base?.request.sentence;
-    const parts = rankingOf(sentence).map((request) => alone.get(canonicalJson(request)));
+    const parts = rankingOf(givenOf(state)).map((request) => alone.get(canonicalJson(request)));
     const known = parts.filter((part) => part !== undefined);
     const [why] = failures.values();
     return {

@@ -2,12 +2,21 @@
 
 import { percent } from "../base/percent.ts";
 import { named, type Piece } from "../base/pieces.ts";
-import { formatNumber, formatSigned, markMeaning, quoted, runningText } from "../base/text.ts";
+import {
+  formatNumber,
+  formatSigned,
+  joinPieces,
+  markMeaning,
+  quoted,
+  runningText,
+  shortened,
+} from "../base/text.ts";
 import { type Factor, type Head, headName, shortFactor, shortName } from "./changes.ts";
 import { type Effect, lossOf, rankCorrelation } from "./effects.ts";
 import { type Column, isMoved, runsOf } from "./flip.ts";
 import type { Kind } from "./replies.ts";
 
+const METRIC_LETTERS = 18; // of a word that is measured
 const MOST_WORDS = 6; // that went and came, in the headline; more are counted
 const NEGLIGIBLE = 0.001; // nats per token
 const SHARPEST = 4; // heads whose effects are added
@@ -68,13 +77,13 @@ export function flipInWords(factors: readonly Factor[], columns: readonly Column
 }
 
 /** What the chosen head alone is worth, and its place among all heads; a count of 0 while some are unknown. */
-export function effectInWords(effect: Effect | undefined, count: number): string {
+export function effectInWords(effect: Effect | undefined, count: number, what = "the loss"): string {
   if (!effect) return "";
   const by = formatNumber(Math.abs(effect.lossChange), 3);
-  const signed = effect.lossChange > 0 ? `adds ${by} to the loss` : `takes ${by} off the loss`;
+  const signed = effect.lossChange > 0 ? `adds ${by} to ${what}` : `takes ${by} off ${what}`;
   const place = effect.rank === 1 ? `the most of ${count} heads` : `rank ${effect.rank} of ${count} heads`;
   const effected = count ? `${signed}: ${place}` : signed;
-  return `Switched off alone, it ${Number(by) ? effected : "leaves the loss as it is"}.`;
+  return `Switched off alone, it ${Number(by) ? effected : `leaves ${what} as it is`}.`;
 }
 
 /** How far the changes moved the words' log-probabilities. */
@@ -114,14 +123,14 @@ export function codeOf(factors: readonly Factor[]): string {
 }
 
 /** A head of the ranking. */
-export function pointInWords(effect: Effect, count: number): string {
+export function pointInWords(effect: Effect, count: number, what = "loss"): string {
   const { confidence, confidenceRank, rank } = effect;
   const sharp = confidence === null ? "" : `, sharpness ${confidence.toFixed(2)}, rank ${confidenceRank}`;
-  return `${headName(effect)}: loss ${formatSigned(effect.lossChange, 3)}, rank ${rank} of ${count}${sharp}`;
+  return `${headName(effect)}: ${what} ${formatSigned(effect.lossChange, 3)}, rank ${rank} of ${count}${sharp}`;
 }
 
 /** How well the heads' attention predicted their effects. */
-export function effectsInWords(effects: readonly Effect[]): string {
+export function effectsInWords(effects: readonly Effect[], what = "the loss"): string {
   const known = effects.filter(({ confidence }) => confidence !== null);
   const sharp = known.filter(({ confidenceRank }) => confidenceRank <= SHARPEST);
   const idle = effects.filter(({ lossChange }) => Math.abs(lossChange) < NEGLIGIBLE).length;
@@ -135,9 +144,25 @@ export function effectsInWords(effects: readonly Effect[]): string {
   );
   return [
     ...(sharp.length ? [`The ${sharp.length} sharpest, each off alone, add ${sum} in all.`] : []),
-    ...(idle ? [`${idle} of ${effects.length} heads change the loss by less than ${NEGLIGIBLE}.`] : []),
+    ...(idle ? [`${idle} of ${effects.length} heads change ${what} by less than ${NEGLIGIBLE}.`] : []),
     ...(correlation === null
       ? []
       : [`Rank correlation of sharpness and effect: ${formatNumber(correlation, 2)}.`]),
   ].join(" ");
 }
+
+/** What is measured in place of the loss: "Mary − John". */
+export const metricName = (metric: readonly string[]): string =>
+  metric.map((token) => shortened(joinPieces([token], true), METRIC_LETTERS)).join(" − ");
+
+/** The metric after another word was pressed: that word, minus a second one, or without it. */
+export function pressedMetric(metric: readonly string[], word: string): string[] {
+  if (metric.includes(word)) return metric.filter((each) => each !== word);
+  return metric.length === 1 ? [...metric, word] : [word];
+}
+
+/** "Mary − John: 6.12 → 3.26." */
+export const valueInWords = (metric: readonly string[], before?: number, after?: number): string =>
+  before === undefined || after === undefined
+    ? ""
+    : `${metricName(metric)}: ${formatNumber(before, 2)} → ${formatNumber(after, 2)}. `;

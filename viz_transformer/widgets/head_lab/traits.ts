@@ -8,7 +8,18 @@ export interface Traits {
   layer: number;
   head: number;
   query: number | null;
+  metric: string[];
   text_size: number;
 }
 
-export const TRAITS = ["task", "sentence", "factors", "kind", "layer", "head", "query", "text_size"] as const;
+export const TRAITS = [
+  "task",
+  "sentence",
+  "factors",
+  "kind",
+  "layer",
+  "head",
+  "query",
+  "metric",
+  "text_size",
+] as const;

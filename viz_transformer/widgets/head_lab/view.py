@@ -13,7 +13,16 @@ from viz_transformer.analysis import HeadEffect, effects_in_words, head_effects
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, TASKS, FloatArray, ForwardTrace, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.requests import TEXT, Schema, listed, number, one_of, record, whole
+from viz_transformer.widgets.base.requests import (
+    TEXT,
+    Schema,
+    listed,
+    number,
+    one_of,
+    optional,
+    record,
+    whole,
+)
 from viz_transformer.widgets.base.shares import HEAD, Shares
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
@@ -59,6 +68,8 @@ class HeadLab(View):
         layer: its layer.
         head: its index in the layer.
         query: the pinned word of the chosen head's matrix (the token that attends), or None.
+        metric: what is measured, of a Hugging Face model: one token, whose logit it is where the first word
+            is written, or two, whose logits are subtracted; empty for the loss of the words.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
     """
 
@@ -77,9 +88,16 @@ class HeadLab(View):
     head = Index(help="the chosen head, counted from 0").tag(sync=True)
     query = Index(None, allow_none=True, help="pinned query, counted from 0").tag(sync=True)
     text_size = TextSize()
+    metric = traitlets.List(traitlets.Unicode(), help="the tokens that are measured").tag(sync=True)
 
     def __init__(
-        self, answer: Answer, sentence: str, task: str = "translate", *, ranks_first: bool = True
+        self,
+        answer: Answer,
+        sentence: str,
+        task: str = "translate",
+        *,
+        ranks_first: bool = True,
+        metric: Sequence[str] = (),
     ) -> None:
         """Make a view of the model that `answer` runs; the head with the largest effect is chosen.
 
@@ -98,6 +116,8 @@ class HeadLab(View):
             task: ``"translate"``, ``"continue"`` or ``"fill"``.
             ranks_first: whether all heads are ranked before the view shows; else only those of the last
                 layer are, and one of them is chosen. The page ranks the others.
+            metric: tokens that are measured in place of the loss, at most two; then each request has them
+                as ``metric``, and its reply a ``value``, and of each head alone ``values``.
 
         Raises:
             UserError: if the function cannot answer for the sentence.
@@ -114,6 +134,7 @@ class HeadLab(View):
             losses = [_loss(each) - _loss(reply["log_probs"]) for each in reply["each"][kind][0]]
             place["head"] = int(np.abs(losses).argmax())
         super().__init__(answer=answer, traits={"about": _ABOUT, "task": task, "sentence": sentence, **place})
+        self.metric = [*metric]
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to one request, as the page would get it.
@@ -126,7 +147,8 @@ class HeadLab(View):
             self._newest = (request["sentence"], reply["trace"])  # which the page is about to choose
         if "each" not in request:
             return _words_payload(reply) | {"kinds": _payload(reply["trace"])}
-        each = {"each": [_each_payload(*each) for each in reply["each"].items()]}
+        values = reply.get("values", {})
+        each = {"each": [_each_payload(kind, each, values.get(kind)) for kind, each in reply["each"].items()]}
         if "layer" in request:  # the page has the rest
             return each
         return {
@@ -141,7 +163,8 @@ class HeadLab(View):
         They hold the weights of those heads alone that the change moves, in 16 bits.
         """
         apart = [each["changes"][0] for each in questions if self._is_apart(each)]
-        together = super().answer({"sentence": self.sentence, "apart": apart})["apart"] if apart else ()
+        asked = {"sentence": self.sentence, "apart": apart, **self._measured}
+        together = super().answer(asked)["apart"] if apart else ()
         found = iter(together)
         for question in questions:
             if self._is_apart(question):
@@ -161,10 +184,11 @@ class HeadLab(View):
             "head": whole(),
             "factor": number(-2, 2),
         }
+        given = {"sentence": TEXT, "metric": optional(listed(TEXT, 2))}
         return (
-            {"sentence": TEXT, "changes": listed(record(changed))},
-            {"sentence": TEXT, "each": number(-2, 2)},
-            {"sentence": TEXT, "each": number(-2, 2), "kind": changed["kind"], "layer": whole()},
+            {**given, "changes": listed(record(changed))},
+            {**given, "each": number(-2, 2)},
+            {**given, "each": number(-2, 2), "kind": changed["kind"], "layer": whole()},
         )
 
     def questions(self) -> list[dict[str, Any]]:
@@ -172,13 +196,18 @@ class HeadLab(View):
         off = [[{**place, "factor": 0.0}] for place in self._heads()]
         changes = [[], *off, *([] if self.factors in [[], *off] else [self.factors])]
         return [
-            {"sentence": self.sentence, "each": 0.0},
-            *({"sentence": self.sentence, "changes": each} for each in changes),
+            {"sentence": self.sentence, "each": 0.0, **self._measured},
+            *({"sentence": self.sentence, "changes": each, **self._measured} for each in changes),
         ]
+
+    @property
+    def _measured(self) -> dict[str, list[str]]:
+        """What a request says of the metric; nothing of the loss."""
+        return {"metric": self.metric} if self.metric else {}
 
     def effects(self) -> tuple[HeadEffect, ...]:
         """Return the effect of each head alone on this sentence, the largest first."""
-        return _effects(super().answer({"sentence": self.sentence, "each": 0.0}))
+        return _effects(super().answer({"sentence": self.sentence, "each": 0.0, **self._measured}))
 
     def figure(self) -> Figure:
         """Return what the view shows now as a matplotlib figure: words, and heads."""
@@ -266,6 +295,18 @@ class HeadLab(View):
         changed = [each for each in checked if each["factor"] != 1]
         return sorted(changed, key=lambda each: heads.index({name: each[name] for name in _PLACE}))
 
+    @traitlets.validate("metric")
+    def _check_metric(self, proposal: dict[str, Any]) -> list[str]:
+        metric = proposal["value"]
+        if len(metric) > 2:
+            raise SelectionError(f"metric={metric!r:.60}; give a token, or two: right, wrong")
+        if metric and not self._from_page:
+            try:
+                super().answer({"sentence": self.sentence, "changes": [], "metric": metric})
+            except UserError as error:
+                raise SelectionError(str(error)) from error
+        return metric
+
     @traitlets.validate("kind")
     def _check_kind(self, proposal: dict[str, Any]) -> str:
         kinds = self._trace().kinds
@@ -306,6 +347,8 @@ def _check_factor(given: Mapping[str, Any], heads: list[dict[str, Any]]) -> dict
 def _effects(reply: Mapping[str, Any]) -> tuple[HeadEffect, ...]:
     whole = _loss(reply["log_probs"])
     changes = {kind: -np.mean(each, axis=-1) - whole for kind, each in reply["each"].items()}
+    if "values" in reply:
+        changes = {kind: each[..., 0] - reply["value"] for kind, each in reply["values"].items()}
     return head_effects(reply["trace"], changes)
 
 
@@ -346,6 +389,8 @@ def _words_payload(reply: Mapping[str, Any]) -> dict[str, Any]:
         "log_probs": [float(value) for value in reply["log_probs"]],
         "translation": sendable(reply["translation"]),
         "output": sendable(reply.get("output", reply["trace"].query_tokens("decoder"))),
+        **{name: reply[name] for name in ("value", "shares") if name in reply},
+        **({"likeliest": sendable(reply["likeliest"])} if "likeliest" in reply else {}),
     }
 
 
@@ -376,9 +421,16 @@ def _moved_payload(trace: ForwardTrace, before: ForwardTrace) -> list[dict[str, 
     return moved
 
 
-def _each_payload(kind: str, log_probs: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the log-probabilities with one head changed at a time, float64 ``[layer, head, token]``."""
+def _each_payload(
+    kind: str, log_probs: NDArray[np.float64], values: NDArray[np.float64] | None
+) -> dict[str, Any]:
+    """Return the log-probabilities with one head changed at a time, float64 ``[layer, head, token]``.
+
+    ``values`` are those of the metric, if one is measured, float64 ``[layer, head, 1]``.
+    """
+    measured = {} if values is None else {"values": np.asarray(values, "<f8").tobytes()}
     return {
+        **measured,
         "kind": kind,
         "shape": list(np.shape(log_probs)),
         "log_probs": np.asarray(log_probs, "<f8").tobytes(),

@@ -17,8 +17,18 @@ import { columnsOf, isMoved } from "./flip.ts";
 import { Heads } from "./heads.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Picture } from "./picture.tsx";
-import { createReplies, type Reply, weightsOf } from "./replies.ts";
-import { changeInWords, effectInWords, flipInWords, lookInWords, lookOf, lossInWords } from "./sentences.ts";
+import { createReplies, givenOf, type Reply, weightsOf } from "./replies.ts";
+import {
+  changeInWords,
+  effectInWords,
+  flipInWords,
+  lookInWords,
+  lookOf,
+  lossInWords,
+  metricName,
+  pressedMetric,
+  valueInWords,
+} from "./sentences.ts";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
 
 const GAP = "<mask>"; // as the model reads it
@@ -66,7 +76,7 @@ function HeadLab(frame: Frame<Traits>) {
   }, [kernel, redraw, model]);
   const [problem, setProblem] = useState("");
   const typed = useMemo(() => newestOf(kernel.ask), [kernel]);
-  const found = replies.want({ sentence: traits.sentence, factors: traits.factors });
+  const found = replies.want({ sentence: traits.sentence, factors: traits.factors, metric: traits.metric });
   const { base, after } = found;
   const missing = missingInWords(found.failure, after);
   if (!base || !after)
@@ -77,7 +87,7 @@ function HeadLab(frame: Frame<Traits>) {
     );
   const onRead = (sentence: string) => {
     setProblem("");
-    const request = { sentence, changes: [] };
+    const request = { ...givenOf({ sentence, metric: traits.metric }), changes: [] };
     const show = (reply: Reply) => {
       setProblem(""); // it may have come late
       replies.setBase(request, reply);
@@ -116,7 +126,7 @@ interface ZonesProps {
 function Zones({ frame, now, edit, missing }: ZonesProps) {
   const { traits, set, theme } = frame;
   const { base, after, chosen, factors, columns, done, each, entry, look } = now;
-  const effects = useMemo(() => headEffects(base.log_probs, base.kinds, each), [base, done]);
+  const effects = useMemo(() => headEffects(base.log_probs, base.kinds, each, base.value), [base, done]);
   const effect = effects.find((one) => sameHead(one, chosen));
   const choose = (head: Head) => selection(traits, head);
   const toggled = (of: readonly Factor[], head: Head) =>
@@ -124,10 +134,13 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
   const toggle = (head: Head) => set((then) => ({ ...choose(head), factors: toggled(then.factors, head) }));
   const press = (head: Head) =>
     set((then) => (sameHead(then, head) ? { factors: toggled(then.factors, head) } : selection(then, head)));
+  const measure = (word: string | null) =>
+    set((then) => ({ metric: word === null ? [] : pressedMetric(then.metric, word) }));
   const alone = (head: Head) => set({ ...choose(head), factors: withFactor([], head, 0) });
   const told = factors.length
-    ? lossInWords(base.log_probs, after.log_probs, base.output)
-    : effectInWords(effect, done < now.of ? 0 : effects.length);
+    ? valueInWords(traits.metric, base.value, after.value) +
+      lossInWords(base.log_probs, after.log_probs, base.output)
+    : effectInWords(effect, done < now.of ? 0 : effects.length, metricName(traits.metric) || undefined);
   return (
     <Stage
       header={<Header now={now} edit={edit} onQuery={(query) => set({ query })} />}
@@ -148,7 +161,15 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
       controls={
         <Controls {...{ traits, set, chosen, alone }} strongest={done < now.of ? undefined : effects[0]} />
       }
-      inspector={<Inspector {...now} {...{ frame, effects }} onAlone={alone} />}
+      inspector={
+        <Inspector
+          {...now}
+          {...{ frame, effects }}
+          onAlone={alone}
+          metric={traits.metric}
+          onMetric={measure}
+        />
+      }
       {...stageOf(frame)}
     >
       <Picture

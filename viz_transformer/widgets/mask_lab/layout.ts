@@ -33,7 +33,7 @@ export interface Layout {
   names: number;
   now: number | null;
   right: number | null;
-  /** Whether the words that are written stand below the names, for want of room at their left. */
+  /** Whether the words that are written stand below the names, because there is no room at their left. */
   isStacked: boolean;
   /** How wide names and words may be. */
   widths: { query: number; key: number; now: number; right: number };

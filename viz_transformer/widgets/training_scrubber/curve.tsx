@@ -26,7 +26,7 @@ const [NAMES, GAP] = [4, 8]; // units at the left of the plot; pixels between pi
 
 /** Pixels of a film's height, and of films and curve together. */
 const filmHeight = (unit: number, films: number, isLow: boolean) =>
-  unit * (films < 2 ? (isLow ? 2.25 : 3) : isLow ? 1.75 : 2.5);
+  unit * (films < 2 ? (isLow ? 2.25 : 3) : isLow ? 1.5 : 2.5);
 export const driveHeight = (unit: number, films: number, isLow: boolean, isNarrow: boolean): number =>
   ((isLow ? 7.5 : 9) + (isNarrow ? 4 : 0)) * unit + films * (filmHeight(unit, films, isLow) + GAP);
 

@@ -68,7 +68,9 @@ function rowsOf(names: string[], snapshot: Snapshot, room: Room): Place[] {
   const caption = perKey ? 0 : 1.5 * unit;
   const all = matrices.reduce((sum, matrix) => sum + matrix.rows, 0);
   const free = room.height - headed - names.length * caption - (names.length - 1) * 8;
-  const row = Math.max(perKey ? 2 * unit : 4, Math.min(perKey ? 1.5 * HIGHEST : 3.5 * unit, free / all));
+  const widest = Math.min(2 * HIGHEST, (width - nameWidth) / Math.max(...matrices.map(({ cols }) => cols)));
+  const highest = Math.min(1.5 * HIGHEST, perKey ? 1.5 * HIGHEST : Math.max(3.5 * unit, widest));
+  const row = Math.max(perKey ? 2 * unit : 4, Math.min(highest, free / all));
   let top = headed;
   return names.map((name, at) => {
     const { rows, cols } = matrices[at] ?? { rows: 0, cols: 1 };
