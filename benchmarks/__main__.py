@@ -34,6 +34,7 @@ MODULES = (
     "lesson_cells",
     "sharing",
     "capture_models",
+    "real",
 )
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -46,13 +47,13 @@ def passes() -> dict[str, Callable[[], Any]]:
 
     model, _ = load()
     torch.manual_seed(0)
-    given = {"input_ids": torch.randint(1000, (1, N_TOKENS))}
+    given: dict[str, Any] = {"input_ids": torch.randint(1000, (1, N_TOKENS))}
     tokens = [str(i) for i in range(N_TOKENS)]
 
     def verified() -> Any:
-        verify.is_verified = lambda _: False  # its class is in the table of those that need no check
         verify._right.clear()
-        return vt.capture(model, **given, tokens=tokens)
+        with mock.patch.object(verify, "is_verified", return_value=False):  # as of a class of one's own
+            return vt.capture(model, **given, tokens=tokens)
 
     return {
         FORWARD: lambda: model(**given, use_cache=False, output_attentions=True),
@@ -79,7 +80,7 @@ def timed(action: Callable[[], Any]) -> float:
 
 @torch.no_grad()
 def ranking_s() -> dict[str, float]:
-    """Time all heads in a ranking and in a plain loop, a layer of one between those of the other."""
+    """Time all heads in a ranking and in a plain loop, and a head lab."""
     model, tokenizer = load()
     ids = tokenizer(TEXT, return_tensors="pt").input_ids
     mary, john = (tokenizer(name).input_ids[0] for name in (" Mary", " John"))
@@ -132,7 +133,8 @@ def run() -> Table:
         text="SmolLM2-135M-Instruct, 30 layers of 9 heads, in float32 on one thread; the text of the ranking "
         "has 14 tokens. Time is that of the processor. Forwards and captures: medians of "
         f"{ROUNDS} rounds, in which all take their turn, and of the rounds' ratios; memory is how far a "
-        "second pass raises the peak of a process of its own, what it returns included.",
+        "second pass raises the peak of a process of its own, what it returns included. Classes in the "
+        "table of those that were verified, Llama's among them, need no check.",
         columns=("what", "time", "ratio", "memory"),
         rows=tuple(
             (

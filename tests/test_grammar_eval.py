@@ -185,6 +185,8 @@ def test_the_report_holds_every_figure(
     assert re.search(r"second set: 1 sentences.*\n.* allows it +1 of 1  100.00%", out)
     assert f"allowed, not the likeliest: 1\n    {other}\n      wrote     {' '.join(targets[other])}" in out
     assert "50 translations drawn of each of 2 sentences" in out
+    for text in (likeliest, other):
+        assert re.search(rf"^ +\d+\.\d\d +\d\.\d{{4}} +\d+\.\d\d% +2  {text}$", out, re.M)
     heads = re.findall(r"^  (encoder|decoder|cross) +layer (\d) head (\d)  ([+-]\d\.\d{4})", out, re.M)
     losses = head_losses(translator, pairs)
     assert len(heads) == losses.n_heads == 6

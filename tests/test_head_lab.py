@@ -370,8 +370,8 @@ def test_models_unsuitable_for_the_lab_are_refused_in_one_line() -> None:
         ("GPT-2", None, {"tokenizer": True}, "has no text of its own"),
         ("GPT-2", TEXT, {"tokenizer": True, "engine": "page"}, "only the kernel runs a model"),
         ("GPT-2", TEXT, {"tokenizer": True, "max_new_tokens": 0}, "max_new_tokens=0 must be"),
-        ("BERT", TEXT, {"tokenizer": True}, "BertModel does not write text after a text"),
-        ("Whisper", TEXT, {"tokenizer": True}, "WhisperForConditionalGeneration does not write text"),
+        ("BERT", TEXT, {"tokenizer": True}, "BertModel scores nothing; load it with its head"),
+        ("Whisper", TEXT, {"tokenizer": True}, "WhisperForConditionalGeneration reads input_features="),
         ("torch's Transformer", TEXT, {"tokenizer": True}, "a TorchTransformer is none; leave them out"),
     ]
 

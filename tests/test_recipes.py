@@ -66,9 +66,11 @@ def test_a_model_is_the_same_twice_and_by_each_command(
     one, other = tmp_path / "one", tmp_path / "other"
     assert main([name, "--out", str(one), "--steps", "2"]) == 0
     assert cli.main(["train", name, "--out", str(other), "--steps", "2"]) == 0
-    assert capsys.readouterr().out == "".join(
+    out, err = capsys.readouterr()
+    assert out == "".join(
         f"wrote {each}, and a record of the training: {each / 'training.npz'}\n" for each in (one, other)
     )
+    assert err.count("2/2") >= 2  # a progress bar each
     for file in ("model.safetensors", "training.npz", "vocabulary.json"):
         assert (one / file).read_bytes() == (other / file).read_bytes(), file
     record = made_by(one)

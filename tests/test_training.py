@@ -24,6 +24,7 @@ from viz_transformer.corpus.batches import Batch, batches
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.training import (
     Run,
+    WeightAverage,
     distributed,
     fit,
     learning_rate,
@@ -92,6 +93,22 @@ def test_the_rate_rises_to_its_peak_and_falls_to_zero() -> None:
     assert rates == pytest.approx([0.2, 2.0, 1.0, 0.0], abs=1e-12)
     without = TrainConfig(n_steps=100, warmup_steps=0, learning_rate=2.0)
     assert learning_rate(1, without) == pytest.approx(2.0, rel=1e-3)
+
+
+def test_the_average_of_weights_is_that_of_the_formula_and_goes_in_and_out() -> None:
+    model = torch.nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        model.weight.fill_(1.0)
+    average, expected = WeightAverage(model, decay=0.6), 1.0
+    for step, value in enumerate((3.0, -2.0, 5.0, 8.0, 0.5, 4.0, 7.0, 1.0), start=1):
+        with torch.no_grad():
+            model.weight.fill_(value)
+        average.add(model, step)
+        share = max(0.4, 9 / (9 + step))
+        expected = (1 - share) * expected + share * value
+    with average.inside(model):
+        assert model.weight.item() == pytest.approx(expected, rel=1e-5)
+    assert model.weight.item() == value
 
 
 # Stopped and gone on with

@@ -90,7 +90,7 @@ _PUBLIC = {
     "model_summary_lab": "widgets.model_summary_lab.live",
     "patch_lens": "widgets.causes.live",
     "plots": None,
-    "position_clock": "widgets.position_clock",
+    "position_clock": "widgets.position_clock.live",
     "position_lab": "widgets.position_lab.live",
     "predict_choice": "widgets.prediction.live",
     "predict_number": "widgets.prediction.live",
@@ -177,7 +177,7 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.model_summary_lab import ModelSummaryLab as ModelSummaryLab
     from viz_transformer.widgets.model_summary_lab.live import model_summary_lab as model_summary_lab
     from viz_transformer.widgets.position_clock import PositionClock as PositionClock
-    from viz_transformer.widgets.position_clock import position_clock as position_clock
+    from viz_transformer.widgets.position_clock.live import position_clock as position_clock
     from viz_transformer.widgets.position_lab import PositionLab as PositionLab
     from viz_transformer.widgets.position_lab.live import position_lab as position_lab
     from viz_transformer.widgets.prediction.live import predict_choice as predict_choice

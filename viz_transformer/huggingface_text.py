@@ -348,6 +348,11 @@ class HuggingFaceText(HuggingFaceReader):
         shares, ids = self._first_scores(text, answer, changes).softmax(-1).topk(_MOST_LIKELY)
         return self._tokens(ids.tolist()), shares.tolist()
 
+    def named(self, token: str) -> str:
+        """Return a token as its tokenizer names it."""
+        (name,) = self._tokens(self._ids_of([token]))
+        return name
+
     def _first_scores(self, text: str, answer: tuple[str, ...], changes: Interventions | None) -> Tensor:
         reading = self._reading(text, answer)
         with self._changed(changes), evaluating(self.model):

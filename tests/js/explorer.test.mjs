@@ -117,8 +117,9 @@ test("the line below a rollout that ends at the first token says what is in the 
   const below = (weights, changes = {}) => {
     const shown = { ...pictureOf("decoder", words, words, weights), aggregate: "rollout", ...changes };
     const lit = { kind: "decoder", query: 2, key: null };
-    const snapshot = { mode: "matrix", lit, pictureOf: () => shown, entries: new Map(), entry: shown.entry };
-    return withoutMarks(plainText(lineBelow(/** @type {any} */ (snapshot))));
+    const snapshot = { mode: "matrix", lit, entry: {}, pictureOf: () => shown, entries: new Map() };
+    const pieces = lineBelow(/** @type {any} */ (snapshot));
+    return withoutMarks(plainText(pieces));
   };
   const nearly = [1, 0, 0, 1, 0, 0, 0.96, 0.01, 0.03];
   assert.equal(below(nearly), "Without the first token, b 75%, a 25% of the rest");

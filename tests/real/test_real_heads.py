@@ -42,32 +42,35 @@ def test_every_head_is_ranked_as_by_a_loop(smollm2):
                 assert found.changes["decoder"][layer, head] == pytest.approx(change, abs=5e-5)
 
 
+def beyond_chance(mean, even, n_rows, n_names=1):
+    """Chernoff's bound of a mean of n rows whose expectation is that of even attention."""
+    miss = (1 - mean) * np.log2((1 - mean) / (1 - even)) if mean < 1 else 0
+    return n_names * 2 ** (-n_rows * (mean * np.log2(mean / even) + miss)) <= 0.001
+
+
 def by_numpy(weights, kind):
-    """Return the evidence of four names for one head, [query, key], by sums over its cells."""
+    """Return the name of one head, [query, key], and its evidence, by sums over its cells."""
     n = len(weights)
-    here = np.arange(n)
-    told = here[2:]
-    both = told if kind == "decoder" else told[:-1]
-    evidence = {
-        "previous token": weights[told, told - 1].mean(),
-        "same token": weights[told, told].mean(),
-        "first-token sink": weights[told, 0].mean(),
-    }
+    here, best = np.arange(n), weights.argmax(axis=1)
+    even = 1 / (here + 1 if kind == "decoder" else np.full(n, n))
+    rows, last = here[2:], n if kind == "decoder" else n - 1
+    means = {"previous token": (rows, -1), "same token": (rows, 0)}
     if kind == "encoder":
-        evidence["next token"] = weights[both, both + 1].mean()
-    best = weights.argmax(axis=1)
-    seen = best[(best > 0) & (best < (n if kind == "decoder" else n - 1))]
-    if seen.size and max(evidence.values()) < 0.6:
+        means["next token"] = (rows[:-1], 1)
+    evidence = {name: weights[rows, rows + by].mean() for name, (rows, by) in means.items()}
+    evidence["first-token sink"] = weights[rows, 0].mean()
+    name = max(evidence, key=evidence.get)
+    if evidence[name] >= 0.6 and beyond_chance(evidence[name], even[rows].mean(), len(rows)):
+        return name, evidence[name]
+    seen = best[(best > 0) & (best < last)]
+    if seen.size:
         key = np.bincount(seen).argmax()
         rows = here[key + 2 :] if kind == "decoder" else here[np.abs(here - key) > 1]
-        share, even = (best[rows] == key).mean(), np.mean(1 / (rows + 1 if kind == "decoder" else n))
-        miss = (1 - share) * np.log2((1 - share) / (1 - even)) if share < 1 else 0
-        bits = share * np.log2(share / even) + miss if share else 0
-        is_chance = (n - 1) * 2 ** (-len(rows) * bits) > 0.001
-        if 3 * len(rows) >= n and share >= 0.6 and weights[rows, key].mean() >= 0.3 and not is_chance:
-            return "rests on one token", weights[rows, key].mean()
-    name = max(evidence, key=evidence.get)
-    return (name, evidence[name]) if evidence[name] >= 0.6 else (None, None)
+        share, weight = (best[rows] == key).mean() if rows.size else 0, weights[rows, key].sum()
+        is_enough = 3 * len(rows) >= n and share >= 0.6 and weight >= 0.3 * len(rows)
+        if is_enough and beyond_chance(share, even[rows].mean(), len(rows), n_names=last - 1):
+            return "rests on one token", weight / len(rows)
+    return None, None
 
 
 @pytest.mark.parametrize("text", [MARY, FOX])

@@ -26,7 +26,7 @@ from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.figure_lab import figure_lab
-from viz_transformer.widgets.position_clock import position_clock
+from viz_transformer.widgets.position_clock.live import position_clock
 from viz_transformer.widgets.scaling_lab import scaling_lab
 from viz_transformer.widgets.schedule_lab import schedule_lab
 from viz_transformer.widgets.softmax_lab import softmax_lab

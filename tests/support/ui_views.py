@@ -25,7 +25,7 @@ from viz_transformer.widgets.beam_stepper.view import BeamStepper
 from viz_transformer.widgets.exercise_form import ExerciseForm
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.figure_lab.view import figure_lab
-from viz_transformer.widgets.position_clock import position_clock
+from viz_transformer.widgets.position_clock.live import position_clock
 from viz_transformer.widgets.prediction import Prediction
 from viz_transformer.widgets.scaling_lab import scaling_lab
 from viz_transformer.widgets.schedule_lab import schedule_lab

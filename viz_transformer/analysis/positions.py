@@ -52,12 +52,12 @@ def wavelength(pair: int, d_model: int) -> float:
     return 2 * math.pi * 10_000 ** (2 * pair / d_model)
 
 
-def is_sinusoidal(table: ArrayLike) -> bool:
-    """Whether a table is the paper's sines and cosines in turn, from position 0 on."""
+def is_sinusoidal(table: ArrayLike, base: float = 10_000.0) -> bool:
+    """Whether a table is sines and cosines in turn, from position 0 on; by default the paper's."""
     values = as_table(table)
     if values.shape[1] % 2:
         return False
-    rates = 10_000.0 ** (-np.arange(0, values.shape[1], 2) / values.shape[1])  # [d_model / 2]
+    rates = base ** (-np.arange(0, values.shape[1], 2) / values.shape[1])  # [d_model / 2]
     angles = np.arange(len(values))[:, None] * rates  # [position, d_model / 2]
     waves = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(values.shape)
     return bool(np.abs(values - waves).max() < 1e-4)  # float32 loses some digits far out

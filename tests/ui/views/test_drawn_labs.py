@@ -21,7 +21,7 @@ from viz_transformer.analysis.positions import look_alikes
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.widgets.base.view import View
-from viz_transformer.widgets.position_clock import position_clock
+from viz_transformer.widgets.position_clock.live import position_clock
 from viz_transformer.widgets.scaling_lab import scaling_lab
 from viz_transformer.widgets.schedule_lab import schedule_lab
 from viz_transformer.widgets.softmax_lab import softmax_lab

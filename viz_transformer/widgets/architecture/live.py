@@ -118,7 +118,7 @@ def _theirs(
     known: dict[str, tuple[ForwardTrace, list[BlockPart], Tensor | None]] = {}
 
     def read(sentence: str) -> tuple[ForwardTrace, list[BlockPart], Tensor | None]:
-        """Let the model read a sentence once, however often a view asks."""
+        """Let the model read a sentence once, for all requests about it."""
         if sentence not in known:
             known.clear()
             known[sentence] = read_blocks(model.model, _reading(model, sentence, goes_on))

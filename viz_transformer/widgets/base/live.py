@@ -14,6 +14,7 @@ from torch import nn
 from viz_transformer._text import given_text
 from viz_transformer.engine.page_model import PageModel, digest_of
 from viz_transformer.errors import UserError
+from viz_transformer.huggingface_scores import HuggingFaceScores
 from viz_transformer.huggingface_text import HuggingFaceReader, HuggingFaceText, is_huggingface
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.text_model import TextModel
@@ -28,7 +29,7 @@ _known: WeakValueDictionary[str, PageModel] = WeakValueDictionary()
 
 SomeView = TypeVar("SomeView", bound=View)
 #: What a lab may ask: a model of ours, or one of Hugging Face's behind the same calls.
-SomeModel: TypeAlias = TextModel | HuggingFaceReader
+SomeModel: TypeAlias = TextModel | HuggingFaceReader | HuggingFaceScores
 
 
 def give_engine(
@@ -89,7 +90,7 @@ def plain_interventions(interventions: Interventions | None) -> dict[str, Any] |
 
 def _obstacle(model: SomeModel) -> str | None:
     """Return why a page cannot compute with a model; None if it can."""
-    if isinstance(model, HuggingFaceReader):
+    if not isinstance(model, TextModel):
         return "only the kernel runs a model of Hugging Face's"
     n_bytes = sum(each.numel() * each.element_size() for each in model.model.state_dict().values())
     if n_bytes > MAX_BYTES:

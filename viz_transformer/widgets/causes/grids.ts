@@ -18,7 +18,7 @@ export interface Run {
 
 /** What is known from the beginning; a view of one finding has only its sizes and tokens. */
 export interface Start {
-  sizes: Record<Picture, [columns: number, rows: number]>;
+  sizes: Partial<Record<Picture, number[]>>; // columns and rows
   tokens: string[];
   place?: number | null;
   metric?: string;
@@ -74,7 +74,7 @@ const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 /** How much of the clean answer each part brings back, from the layers that are known. */
 export function patchGrid(start: Start, what: "positions" | "heads", layers: (number[] | undefined)[]): Grid {
-  const [columns, rows] = start.sizes[what];
+  const [columns, rows] = start.sizes[what] as [number, number];
   const [clean, corrupted] = [start.clean!.value, start.corrupted!.value];
   const values = new Float32Array(columns * rows).fill(Number.NaN);
   layers.forEach((layer, column) => {

@@ -138,7 +138,7 @@ function patchZones({ frame, replies, place }: Shown): Zones {
   const { traits, set, theme, unit } = frame;
   const { start, patches } = traits;
   const what = traits.picture as "positions" | "heads";
-  const [columns] = start.sizes[what];
+  const [columns] = start.sizes[what] as [number, number];
   const layers = Array.from({ length: columns }, (_, layer): Request => ({ what, layer }));
   const asked: Request = { what, patches };
   replies.want([...(patches.length ? [asked] : []), ...layers]);

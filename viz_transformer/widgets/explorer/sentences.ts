@@ -129,7 +129,7 @@ export function lineBelow(snapshot: Snapshot): Piece[] {
   }
   if (shown?.weights && shown.aggregate !== "head" && lit.query !== null) {
     const rest = withoutFirst(shown, wordsRead(shown, lit, 1).queries[0]!);
-    if (rest.length) return rest;
+    if (rest.length) return [...rest, rounding];
   }
   return [`Point at a word; click to keep it.${rounding}`]; // always: what is below must not move under the pointer
 }

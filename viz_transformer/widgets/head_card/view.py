@@ -52,6 +52,8 @@ class HeadCardView(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _made_by = "vt.head_card(model, texts, layer={layer}, head={head})"
+    _call_sets = ("example",)
 
     data = traitlets.Dict(help="the kind of attention, and the first card").tag(sync=True, content=True)
     layer = Index(help="the layer's number").tag(sync=True)

@@ -72,7 +72,11 @@ export function Inspector(props: InspectorProps) {
 /** The words that could come first, with the metric that is made of those that are pressed. */
 function Measured({ frame, base, after, metric, onMetric }: InspectorProps) {
   const words = base.likeliest ?? [];
-  const bars = words.map((token, i) => [joinPieces([token], true), base.shares?.[i] ?? 0] as const);
+  const bars = words.map((token, i) => {
+    const [share, at] = [base.shares?.[i] ?? 0, metric.indexOf(token)];
+    const told = `${["plus ", "minus "][at] ?? ""}${percent(share)}`;
+    return [joinPieces([token], true), share, { told }] as const;
+  });
   return (
     <section aria-label="What is measured">
       <b>Measured: {metricName(metric) || "the loss"}</b>
@@ -84,7 +88,7 @@ function Measured({ frame, base, after, metric, onMetric }: InspectorProps) {
           )}
         </p>
       )}
-      <p class="vt-caption">Press the first word to measure it, and another one to subtract that.</p>
+      <p class="vt-caption">Press a word to measure its logit, and another to subtract that.</p>
       <Bars
         {...{ theme: frame.theme, bars, label: "likeliest first words", kind: "probability" }}
         chosen={words.indexOf(metric[0] ?? "")}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.huggingface_text import HuggingFaceText
+from viz_transformer.huggingface_scores import HuggingFaceScores
+from viz_transformer.huggingface_text import HuggingFaceText, is_huggingface
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import ForwardTrace, attention_of
@@ -25,9 +26,14 @@ DEFAULT_TEXTS = {
 }
 
 
+#: Models of Hugging Face's, and all that a lab can ask.
+Theirs = HuggingFaceText | HuggingFaceScores
+Answering = TextModel | Theirs
+
+
 def head_lab(
     model: Any,
-    text: str | None = None,
+    text: str | Mapping[str, Any] | None = None,
     engine: str | None = None,
     *,
     tokenizer: Any = None,
@@ -51,9 +57,11 @@ def head_lab(
 
     Args:
         model: a translator, language model or masked-word model of ours; or a causal language
-            model or an encoder–decoder of Hugging Face's. It stays as it is.
+            model, an encoder–decoder, a masked model or a classifier of Hugging Face's. It stays as it is.
         text: the first text: a sentence to translate, the beginning of a text, or a text with a
-            gap, written ``[?]``; by default, for ours only, one that suits the bundled model.
+            gap, written ``[?]``, of Hugging Face's masked models as their tokenizer writes it; by default,
+            for ours only, one that suits the bundled model. Of a classifier of pictures or sounds, what its
+            processor returns of one.
         engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can. The
             page can't run a model of Hugging Face's; an exported page carries the kernel's replies.
         tokenizer: that of a Hugging Face model, which writes by greedy search.
@@ -66,17 +74,27 @@ def head_lab(
     Raises:
         UserError: if the text does not suit the model, or the page cannot run it.
     """
+    measured = [metric] if isinstance(metric, str) else list(metric or ())
+    if is_huggingface(model) and (isinstance(text, Mapping) or not _writes(model)):
+        scoring = HuggingFaceScores(model, text, tokenizer)
+        names = list(map(scoring.named, measured))
+        view = HeadLab(lambda request: ablate(scoring, request), scoring.text, scoring.task, metric=names)
+        return give_engine(view, "head_lab", scoring, engine)
     model = text_model_of(model, DEFAULT_TEXTS, "a head lab", tokenizer, max_new_tokens)
-    text = text_for(model, text, DEFAULT_TEXTS, "a head lab")
+    text = text_for(model, cast("str | None", text), DEFAULT_TEXTS, "a head lab")
     # Hundreds of heads may take a minute: the page ranks them layer by layer, and says how far it is.
     is_theirs = isinstance(model, HuggingFaceText)
-    measured = [metric] if isinstance(metric, str) else list(metric or ())
     view = HeadLab(
         *(lambda request: ablate(model, request), text, model.task),
         ranks_first=not is_theirs,
-        metric=measured,
+        metric=list(map(model.named, measured)) if is_theirs else measured,
     )
     return give_engine(view, "head_lab", model, engine)
+
+
+def _writes(model: Any) -> bool:
+    """Whether a Hugging Face model writes text after a text."""
+    return hasattr(model, "can_generate") and model.can_generate() and model.main_input_name == "input_ids"
 
 
 def interventions_of(lab: HeadLab) -> Interventions:
@@ -93,7 +111,7 @@ def interventions_of(lab: HeadLab) -> Interventions:
     return _interventions(lab.factors)
 
 
-def ablate(model: TextModel | HuggingFaceText, request: dict[str, Any]) -> dict[str, Any]:
+def ablate(model: Answering, request: dict[str, Any]) -> dict[str, Any]:
     """Return what the model does under the changes that a `HeadLab` requests."""
     sentence = request["sentence"]
     # Always the log-probabilities of the unchanged model's words, so that they can be compared.
@@ -135,13 +153,13 @@ def ablate(model: TextModel | HuggingFaceText, request: dict[str, Any]) -> dict[
     return reply | _measured(model, sentence, target, interventions, request.get("metric"))
 
 
-def _measuring(model: TextModel | HuggingFaceText) -> HuggingFaceText:
+def _measuring(model: Answering) -> Theirs:
     """Return a model whose scores of tokens can be measured.
 
     Raises:
         UserError: if it is one of ours, whose loss is measured.
     """
-    if not isinstance(model, HuggingFaceText):
+    if not isinstance(model, Theirs):
         raise UserError(
             "metric= is for a model of Hugging Face's; of ours the loss is measured, so leave it out"
         )
@@ -149,14 +167,14 @@ def _measuring(model: TextModel | HuggingFaceText) -> HuggingFaceText:
 
 
 def _measured(
-    model: TextModel | HuggingFaceText,
+    model: Answering,
     sentence: str,
     target: tuple[str, ...],
     changes: Interventions,
     metric: list[str] | None,
 ) -> dict[str, Any]:
     """Return the metric, if one is measured, and the words that could be one."""
-    if not isinstance(model, HuggingFaceText):
+    if not isinstance(model, Theirs):
         return {} if not metric else {"value": _measuring(model)}
     words, shares = model.likeliest(sentence, target, changes)
     found: dict[str, Any] = {"likeliest": words, "shares": shares}
@@ -164,15 +182,17 @@ def _measured(
 
 
 def _reply(
-    model: TextModel | HuggingFaceText,
+    model: Answering,
     target: tuple[str, ...],
     trace: ForwardTrace,
     log_probs: np.ndarray,
     answer: tuple[str, ...],
 ) -> dict[str, Any]:
-    if isinstance(model, HuggingFaceText):
+    if isinstance(model, Theirs):
         answer = model.shown(answer)
     reply = {"translation": answer, "log_probs": log_probs, "trace": trace}
+    if isinstance(model, HuggingFaceScores):
+        reply["output"] = target
     if model.task == "fill":
         (gap,) = (i for i, token in enumerate(trace.source_tokens) if token == MASK)
         reply["output"] = (target[gap],)
@@ -180,10 +200,10 @@ def _reply(
 
 
 def _apart(
-    model: TextModel | HuggingFaceText, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
+    model: Answering, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
 ) -> Iterator[tuple[ForwardTrace, np.ndarray, tuple[str, ...]]]:
     """Yield the trace, the log-probabilities and the answer under each change alone."""
-    if isinstance(model, HuggingFaceText):
+    if isinstance(model, Theirs):
         yield from model.judge_apart(sentence, target, changes)
         return
     for change in changes:
@@ -192,10 +212,10 @@ def _apart(
 
 
 def _log_probs_apart(
-    model: TextModel | HuggingFaceText, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
+    model: Answering, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
 ) -> np.ndarray:
     """Return the log-probabilities under each change alone, [change, position]."""
-    if isinstance(model, HuggingFaceText):
+    if isinstance(model, Theirs):
         return model.log_probs_apart(sentence, target, changes)
     return np.array([model.judge(sentence, target, Interventions(heads=[change]))[1] for change in changes])
 

@@ -1,5 +1,5 @@
 """The clock of positions: each pair of columns of a table of positions as the hand of a clock."""
 
-from viz_transformer.widgets.position_clock.view import PositionClock, position_clock
+from viz_transformer.widgets.position_clock.view import PositionClock
 
-__all__ = ["PositionClock", "position_clock"]
+__all__ = ["PositionClock"]

@@ -53,8 +53,17 @@ class PositionClock(View):
     position = Index(0, help="the row, counted from 0").tag(sync=True)
     text_size = TextSize()
 
-    def __init__(self, table: ArrayLike, *, pair: int = 0, position: int = 0) -> None:
-        """Make a view; see `position_clock`."""
+    def __init__(
+        self, table: ArrayLike, *, pair: int = 0, position: int = 0, base: float | None = None
+    ) -> None:
+        """Make a view; see `position_clock`.
+
+        Args:
+            table: [position, d_model].
+            pair: as of the view.
+            position: as of the view.
+            base: of a table of sines and cosines in turn, what stands in the place of the paper's 10,000.
+        """
         self._table = as_table(table)
         n_positions, d_model = self._table.shape
         if d_model < 2:
@@ -65,7 +74,8 @@ class PositionClock(View):
                 "data": {
                     "n_positions": n_positions,
                     "d_model": d_model,
-                    "sinusoidal": is_sinusoidal(self._table),
+                    "sinusoidal": base is not None or is_sinusoidal(self._table),
+                    "base": base,
                     "table": self._table.astype("<f4").tobytes(),
                 },
                 "pair": pair,
@@ -100,21 +110,3 @@ class PositionClock(View):
         size, what = (d_model // 2, "pairs") if name == "pair" else (n_positions, "positions")
         check_index(name, proposal["value"], size, owner=f"counting {what}, this table has")
         return proposal["value"]
-
-
-def position_clock(table: ArrayLike, pair: int = 0, *, position: int = 0) -> PositionClock:
-    """Return a view of a table of positions as a row of clock hands.
-
-    >>> import viz_transformer as vt
-    >>> trace = vt.load_translator().trace("the cat sleeps")
-    >>> view = vt.position_clock(trace.source_positions, pair=1)
-
-    Args:
-        table: [position, d_model], the paper's sines and cosines or any other.
-        pair: i of the columns 2i and 2i + 1 that are shown first.
-        position: the first position.
-
-    Raises:
-        UserError: if it is no table, or lacks the pair or the position.
-    """
-    return PositionClock(table, pair=pair, position=position)

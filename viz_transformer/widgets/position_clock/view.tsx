@@ -11,16 +11,16 @@ import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
 
 interface Traits extends Declared {
-  data: { n_positions: number; d_model: number; sinusoidal: boolean; table: DataView };
+  data: { n_positions: number; d_model: number; sinusoidal: boolean; base?: number | null; table: DataView };
 }
 
 function Clock(frame: Frame<Traits>) {
   const { traits, set, theme, redraw } = frame;
   const { data, pair, position } = traits;
-  const { n_positions: rows, d_model: cols, sinusoidal: isWave } = data;
-  const table = useMemo(() => readTable(data.table, rows, cols), [data, rows, cols]);
+  const { n_positions: rows, d_model: cols, sinusoidal: isWave, base } = data;
+  const table = useMemo(() => ({ ...readTable(data.table, rows, cols), base }), [data, rows, cols, base]);
   const told = { table, pair, position, isWave };
-  const code = isWave ? `sinusoidal_encoding(${rows}, ${cols})` : "table";
+  const code = isWave && base == null ? `sinusoidal_encoding(${rows}, ${cols})` : "table";
   return (
     <Stage
       header={sizesOf(table)}

@@ -40,6 +40,8 @@ from viz_transformer.widgets.head_lab.live import head_lab
 from viz_transformer.widgets.head_lab.view import HeadLab
 from viz_transformer.widgets.mask_lab.live import batch_traits, mask_lab
 from viz_transformer.widgets.mask_lab.view import MaskLab
+from viz_transformer.widgets.position_clock import PositionClock
+from viz_transformer.widgets.position_clock.live import position_clock, positions_of
 from viz_transformer.widgets.position_lab.live import position_lab, word_traits
 from viz_transformer.widgets.position_lab.view import PositionLab
 from viz_transformer.widgets.studio import Room, Studio
@@ -114,8 +116,9 @@ def studio(
 
     Args:
         model: a translator, language model or masked-word model of ours; a model of Hugging Face's, which
-            has the rooms that suit it: the whole model, its heads, one head by hand, heads off, writing,
-            vectors; or any other model that `vt.capture` reads a text with, which has that of its heads.
+            has the rooms that suit it: the whole model, its heads, one head by hand, heads off,
+            positions, writing, vectors; or any other model that `vt.capture` reads a text with, which
+            has that of its heads.
         text: the first sentence; by default, for ours only, one that suits the bundled model.
         tokenizer: of a model that is not ours, what splits its text.
         room: the key of the room that is open at first: ``"model"``, ``"heads"``, ``"head"`` …
@@ -232,6 +235,14 @@ def _words_read(asked: _Asked, text: str) -> dict[str, Any]:
     return word_traits(asked.model.vocabulary.words_of(text))
 
 
+def _has_positions(asked: _Asked) -> bool:
+    """Whether a model has a table of positions, or angles by which it turns."""
+    try:
+        return bool(positions_of(asked.model))
+    except UserError:
+        return False
+
+
 def _last_word(asked: _Asked, text: str) -> str:
     """Return the last word of a text that is no mark."""
     trace = asked.read(text)
@@ -333,6 +344,14 @@ _ROOMS: tuple[_Kind, ...] = (
         ("translate",),
         lambda asked, text: position_lab(asked.model, text, engine=asked.engine),
         _words_read,
+    ),
+    _Kind(
+        "positions",
+        "Positions",
+        PositionClock,
+        ("",),
+        lambda asked, _: position_clock(asked.model),
+        suits=_has_positions,
     ),
     _Kind(
         "writing",

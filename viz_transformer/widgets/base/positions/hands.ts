@@ -9,7 +9,12 @@ export interface Table {
   values: ArrayLike<number>;
   rows: number;
   cols: number;
+  /** Of waves that turn more slowly or faster than the paper's, what stands in the place of its 10,000. */
+  base?: number | null;
 }
+
+/** The base of the paper. */
+export const PAPERS_BASE = 10000;
 
 /** A table from its bytes, float32. */
 export function readTable(bytes: DataView, rows: number, cols: number): Table {
@@ -18,10 +23,12 @@ export function readTable(bytes: DataView, rows: number, cols: number): Table {
 }
 
 /** The angular frequency of a pair of dimensions, in radians a token. */
-export const angularFrequency = (pair: number, width: number) => 10000 ** (-(2 * pair) / width);
+export const angularFrequency = (pair: number, width: number, base?: number | null) =>
+  (base ?? PAPERS_BASE) ** (-(2 * pair) / width);
 
 /** The wavelength of a pair of dimensions, in tokens. */
-export const wavelength = (pair: number, width: number) => (2 * Math.PI) / angularFrequency(pair, width);
+export const wavelength = (pair: number, width: number, base?: number | null) =>
+  (2 * Math.PI) / angularFrequency(pair, width, base);
 
 export const pairsOf = ({ cols }: Table) => Math.floor(cols / 2);
 
@@ -63,7 +70,7 @@ export function positionTowards(
   isWave: boolean,
 ): number {
   if (isWave) {
-    const speed = angularFrequency(pair, table.cols);
+    const speed = angularFrequency(pair, table.cols, table.base);
     const turn = Math.atan2(up, right) - before * speed;
     const nearest = turn - 2 * Math.PI * Math.round(turn / (2 * Math.PI));
     return Math.min(table.rows - 1, Math.max(0, Math.round(before + nearest / speed)));

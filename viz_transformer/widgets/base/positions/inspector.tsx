@@ -3,7 +3,7 @@
 import { Bars } from "../bars.tsx";
 import { Code } from "../code.tsx";
 import type { Theme } from "../colour.ts";
-import { angularFrequency, handOf, reachOf } from "./hands.ts";
+import { angularFrequency, handOf, PAPERS_BASE, reachOf } from "./hands.ts";
 import { angleOf, type Told, two } from "./sentences.ts";
 
 interface InspectorProps {
@@ -36,8 +36,9 @@ export function HandInspector({ told, theme, code }: InspectorProps) {
       />
       {isWave && (
         <p class="vt-equation">
-          sin({position} / 10000^({2 * pair}/{table.cols})) = sin({position} ×{" "}
-          {angularFrequency(pair, table.cols).toPrecision(3)}) = sin({angle}) = <b>{two(first)}</b>
+          sin({position} / {table.base ?? PAPERS_BASE}^({2 * pair}/{table.cols})) = sin({position} ×{" "}
+          {angularFrequency(pair, table.cols, table.base).toPrecision(3)}) = sin({angle}) ={" "}
+          <b>{two(first)}</b>
         </p>
       )}
       <Code lines={[`${code}[${position}, ${2 * pair}:${2 * pair + 2}]`]} />

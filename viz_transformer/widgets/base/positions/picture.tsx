@@ -93,7 +93,7 @@ export function Positions(props: PositionsProps) {
   const place = layout && {
     ...{ ...props, layout, shown },
     x: (at: number) => xOf(layout, table.rows, at),
-    lens: lensOf(layout, table.rows, position, isWave ? wavelength(pair, table.cols) : null),
+    lens: lensOf(layout, table.rows, position, isWave ? wavelength(pair, table.cols, table.base) : null),
     line: (layout.table.bottom - layout.table.top) / table.cols,
     drag: (change: { pair?: number; position?: number }) => {
       jump();
@@ -185,7 +185,7 @@ function Surface({ place, top }: { place: Place; top: number }) {
 /** The tip of a hand on its way, in its pair's own longest hands: a wave's turns, another's goes straight. */
 function tipOf({ table, isWave }: Place, pair: number, position: number): [right: number, up: number] {
   if (isWave) {
-    const angle = position * angularFrequency(pair, table.cols);
+    const angle = position * angularFrequency(pair, table.cols, table.base);
     return [Math.cos(angle), Math.sin(angle)];
   }
   const [share, reach] = [position % 1, reachOf(table, pair)];

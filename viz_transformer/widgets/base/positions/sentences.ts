@@ -32,7 +32,8 @@ export function degrees(angle: number): string {
   return `${value < 10 ? shortNumber(value, 2) : Math.round(value).toLocaleString("en")}°`;
 }
 
-export const angleOf = ({ table, pair, position }: Told) => position * angularFrequency(pair, table.cols);
+export const angleOf = ({ table, pair, position }: Told) =>
+  position * angularFrequency(pair, table.cols, table.base);
 
 export function headlineOfHand(told: Told): string {
   const { table, pair, position, isWave } = told;
@@ -51,6 +52,6 @@ export function lineOfHand({ table, pair, position, isWave }: Told): string {
         ? "everywhere else"
         : `at ${listed(alike)}`;
   if (!isWave) return `Nearly the same two numbers stand ${where}.`;
-  const turn = tokens(wavelength(pair, table.cols));
+  const turn = tokens(wavelength(pair, table.cols, table.base));
   return `A turn takes ${turn} tokens. It points nearly the same way ${where}.`;
 }
