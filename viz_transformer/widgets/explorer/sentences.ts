@@ -141,7 +141,7 @@ function roundingInWords({ mode, lit, entry, pictureOf, lost }: Snapshot): strin
   const coarse = dtype === "uint8" ? " 8 bits: whole percents." : "";
   const threshold = entry.carried?.threshold;
   if (!threshold || mode === "wall") return coarse;
-  return `${coarse} Weights below ${threshold} are left out: ${percent(lost)} of this head.`;
+  return `${coarse} Below ${threshold} left out: ${percent(lost)}.`;
 }
 
 /** What a row gives to the other keys where the first one has nearly all, as shares of the rest; else nothing. */
