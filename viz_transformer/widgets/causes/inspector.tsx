@@ -40,7 +40,7 @@ export function PatchInspector({ theme, start, reply, code }: PatchProps) {
   const less = (number: number) => `(${formatNumber(number, 2)} ${formatSigned(-from, 2)})`;
   return (
     <>
-      <section aria-label="likeliest words">
+      <section>
         The corrupted run {reply ? "now writes" : "writes"}
         <Bars {...{ theme, bars, label: "likeliest words", kind: "probability" }} />
       </section>
@@ -74,19 +74,13 @@ export function LensInspector({ theme, lens, grid, place, code }: LensProps) {
   const own = decodeWeights(lens.shares, "float32");
   return (
     <>
-      <section aria-label="likeliest words">
+      <section>
         <b class="vt-of-key">{placeName("lens", grid, place)}</b> would write
         <Bars {...{ theme, bars, label: "likeliest words", kind: "probability" }} />
       </section>
       <p class="vt-equation">
         the answer <b class="vt-of-query">{word(lens.followed[place.at]!)}</b>: {percent(own[index]!)}, rank{" "}
         {ranks[index]!.toLocaleString("en")}
-        {lens.values && (
-          <>
-            <br />
-            metric: {formatSigned(decodeWeights(lens.values, "float32")[index]!, 2)}
-          </>
-        )}
       </p>
       <Code lines={code} />
       <Doors />
@@ -119,7 +113,7 @@ export function DirectInspector({ theme, direct, grid, place, code, onChoose }: 
   const chosen = place && cells.indexOf(place.layer * rows + place.at);
   return (
     <>
-      <section aria-label="largest parts">
+      <section>
         The largest parts
         <Bars
           {...{ theme, bars, label: "largest parts", kind: "weight", chosen }}

@@ -62,8 +62,7 @@ export function patchedInWords(
 export function metricInWords(start: Start, value: number | undefined): string {
   const [clean, corrupted] = [start.clean!.value, start.corrupted!.value];
   const name = metricName(start.metric);
-  if (value === undefined)
-    return `${name}: ${formatNumber(clean, 2)} clean, ${formatNumber(corrupted, 2)} corrupted.`;
+  if (value === undefined) return `Measured: ${name}.`;
   const share = percentBack((value - corrupted) / (clean - corrupted));
   return `${name}: ${formatNumber(corrupted, 2)} → ${formatNumber(value, 2)}, ${share} of the way to the clean run’s ${formatNumber(clean, 2)}.`;
 }

@@ -277,7 +277,7 @@ function directZones({ frame, replies, place }: Shown): Zones {
     `${placeName("direct", grid, at)}: ${grid.texts(at.layer * grid.rows.length + at.at)}`;
   return {
     headline: <Pieces pieces={directInWords(direct, grid, place)} />,
-    line: "Direct shares only: what a head does through later heads is not counted.",
+    line: "Direct shares: nothing through later heads.",
     inspector: (
       <DirectInspector
         {...{ theme, direct, grid, place }}

@@ -83,7 +83,7 @@ function Measured({ frame, base, after, metric, onMetric }: InspectorProps) {
         Measured: {metricName(metric) || "the loss"}{" "}
         {after.value !== undefined && formatNumber(after.value, 2)}
       </b>
-      <p class="vt-caption">Press a word to measure its logit, another to subtract it; again to undo.</p>
+      <p class="vt-caption">Press a word to measure it, another to subtract it.</p>
       <Bars
         {...{ theme: frame.theme, bars, label: "likeliest first words", kind: "probability" }}
         chosen={words.indexOf(metric[0] ?? "")}
