@@ -36,6 +36,10 @@ GIVEN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "training scrubber": lambda _: {"training": make_training(), "other": make_training("b", seed=9)},
     "initial loss lab": lambda _: {"model": hand_made_starts()},
     "causes": lambda _: {"model": small_language_model(), "clean": "el gato", "corrupted": "la gata"},
+    "head card": lambda _: {
+        "model": small_language_model(),
+        "texts": ["el gato duerme", "el gato negro duerme"],
+    },
     "lens of a language model": lambda view: {"lens": view._find("lens")},
     "direct shares": lambda view: {"parts": view._find("direct")},
 }

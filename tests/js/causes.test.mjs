@@ -48,7 +48,7 @@ test("a lens has its ranks or its metric", () => {
   assert.equal(metricName(lens.metric), "c − b");
 });
 
-test("a pressed word is measured, a second one subtracted, and a third begins anew", () => {
+test("a pressed word is measured, a second one subtracted, and a third begins again", () => {
   const first = pressedMetric([], "a");
   const second = pressedMetric(first, "b");
   const third = pressedMetric(second, "c");

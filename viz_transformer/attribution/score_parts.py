@@ -22,7 +22,7 @@ from viz_transformer.attribution.residual import (
     logits_of,
     read_states,
 )
-from viz_transformer.attribution.written import Watched, written_by
+from viz_transformer.attribution.written import Watched, Written, written_by
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
 from viz_transformer.intervening.metric import token_names
@@ -87,12 +87,12 @@ def score_parts(
     places = [_place(*each) for each in zip(("query", "key"), (query, key), sides, strict=True)]
     with evaluating(model), attention_implementation(model, "sdpa"):
         call = _watch(model, text, site)
-        stack = find_blocks(model, "encoder" if site.kind == "encoder" else "decoder")
-        made = [_made(stack, text, places[0], site, call.inputs[0][0, places[0]])]
-        stack = find_blocks(model, "encoder") if site.kind == "cross" else stack
-        made.append(_made(stack, text, places[1], site, call.inputs[1][0, places[1]]))
+        own = _Stack(find_blocks(model, "encoder" if site.kind == "encoder" else "decoder"), text)
+        other = _Stack(find_blocks(model, "encoder"), text) if site.kind == "cross" else own
+        made = [_made(own, places[0], site, call.inputs[0][0, places[0]])]
+        made.append(_made(other, places[1], site, call.inputs[1][0, places[1]]))
         product = _product(call, made, places, head)
-        written = _written_tokens(model, text, places[0], site, head)
+        written = _written_tokens(own, places[0], site, head)
     check_same(
         product.score,
         product.values.sum() + product.mask,
@@ -241,6 +241,36 @@ def _watch(model: nn.Module, prompt: Prompt, site: AttentionSite) -> _Call:
     return _Call(site, args, kwargs, (vectors[0], vectors[1] if site.kind == "cross" else vectors[0]))
 
 
+class _Stack:
+    """One stack of a model, and the stream between its blocks while the model reads a prompt.
+
+    Attributes:
+        blocks: of the stack.
+        prompt: what the model reads.
+        states: [block + 1, position, d_model].
+    """
+
+    def __init__(self, blocks: Blocks, prompt: Prompt) -> None:
+        self.blocks, self.prompt = blocks, prompt
+        self.states, _ = read_states(blocks, prompt)
+        self._written: dict[int, list[tuple[Written, ...]]] = {}
+
+    def written(self, place: int) -> list[tuple[Written, ...]]:
+        """Return what each block wrote at a position."""
+        if place not in self._written:
+            self._written[place] = [*written_by(self.blocks, self.prompt, place, self.states)]
+        return self._written[place]
+
+    def seen(self, place: int) -> Watched:
+        """Return what went into and came out of all modules of the model at a position of this stack."""
+        seen = Watched(self.states.shape[1], place)
+        with ExitStack() as hooks:
+            for module in self.blocks.model.modules():
+                seen.watch(module, hooks)
+            run_whole(self.blocks.model, self.prompt)
+        return seen
+
+
 @dataclass(frozen=True, eq=False)
 class _Made:
     """What one vector that an attention reads is made of.
@@ -254,18 +284,13 @@ class _Made:
     parts: Tensor
 
 
-def _made(blocks: Blocks, prompt: Prompt, place: int, site: AttentionSite, x: Tensor) -> _Made:
+def _made(stack: _Stack, place: int, site: AttentionSite, x: Tensor) -> _Made:
     """Divide the vector x that an attention reads at a position."""
-    states, _ = read_states(blocks, prompt)  # [block + 1, position, d_model]
-    everything = Watched(states.shape[1], place)
-    with ExitStack() as hooks:
-        for module in blocks.model.modules():
-            everything.watch(module, hooks)
-        run_whole(blocks.model, prompt)
-    names, parts = _embedded(blocks, prompt, place, states[0, place], everything)  # the last is the bias
-    for number, block in enumerate(written_by(blocks, prompt, place, states)):
+    everything = stack.seen(place)
+    names, parts = _embedded(stack, place, everything)  # the last is the bias
+    for number, block in enumerate(stack.written(place)):
         for which, written in enumerate(block):
-            if _is_at(blocks, number, which, site):
+            if _is_at(stack.blocks, number, which, site):
                 return _Made(tuple(names), _as_read(parts, x, everything))
             names[-1:-1] = _names(number, which == len(block) - 1, which, len(written.parts))
             parts = torch.cat([parts[:-1], written.parts, parts[-1:] + written.bias])
@@ -314,11 +339,10 @@ def _as_read(parts: Tensor, x: Tensor, seen: Watched) -> Tensor:
     )
 
 
-def _embedded(
-    blocks: Blocks, prompt: Prompt, place: int, start: Tensor, seen: Watched
-) -> tuple[list[str], Tensor]:
+def _embedded(stack: _Stack, place: int, seen: Watched) -> tuple[list[str], Tensor]:
     """Divide what enters the first block into the word, the position where one is added, and a bias."""
-    inside = {id(module) for block in blocks.modules for module in block.modules()}
+    start = stack.states[0, place]  # [d_model]
+    inside = {id(module) for block in stack.blocks.modules for module in block.modules()}
     norms = [
         module
         for module, made in seen.outputs.items()
@@ -326,36 +350,28 @@ def _embedded(
     ]
     frozen = FrozenNorm(norms[0], seen.inputs[norms[0]]) if norms else None
     whole = exact(seen.inputs[norms[0]] if norms else start)  # [d_model]
-    word = _word(blocks, prompt, place)
-    scales = (1.0, len(whole) ** 0.5) if word is not None else ()
-    bias = torch.zeros_like(whole)
     names, rows = ["embedding"], [whole]
+    word = _word(stack, place, seen)
     if word is not None and word.shape == whole.shape:
-        is_scaled = getattr(getattr(blocks.model, "config", None), "scale_embeddings", False)
-        size = scales[is_scaled]  # ours, with d_model > 1
-        alone = next((each for each in scales if (whole - each * word).norm() <= 1e-3 * whole.norm()), None)
-        if alone is None:
-            names, rows = ["word", "position"], [size * word, whole - size * word]
-    parts = torch.stack([*rows, bias])
+        scales = (1.0, len(whole) ** 0.5)
+        is_alone = any((whole - each * word).norm() <= 1e-3 * whole.norm() for each in scales)
+        is_scaled = getattr(getattr(stack.blocks.model, "config", None), "scale_embeddings", False)  # ours
+        if not is_alone:
+            names, rows = ["word", "position"], [scales[is_scaled] * word, whole - scales[is_scaled] * word]
+    parts = torch.stack([*rows, torch.zeros_like(whole)])
     return [*names, "biases"], parts if frozen is None else _normed(frozen, parts)
 
 
-def _word(blocks: Blocks, prompt: Prompt, place: int) -> Tensor | None:
+def _word(stack: _Stack, place: int, seen: Watched) -> Tensor | None:
     """Return the row of the table of words at a position, [d_model], where one is read."""
-    found: list[Tensor] = []
-    read = prompt.side("source" if blocks.sites[0].kind == "encoder" else "target").ids
-
-    def keep(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        ids = args[0] if args else None
-        if isinstance(ids, Tensor) and read is not None and torch.equal(ids, read):
-            found.append(exact(output[0, place]))
-
-    with ExitStack() as hooks:
-        for module in blocks.model.modules():
-            if isinstance(module, nn.Embedding):
-                hooks.callback(module.register_forward_hook(keep).remove)
-        run_whole(blocks.model, prompt)
-    return found[0] if found else None
+    read = stack.prompt.side("source" if stack.blocks.sites[0].kind == "encoder" else "target").ids
+    tables = [
+        module
+        for module, given in seen.inputs.items()
+        if isinstance(module, nn.Embedding) and read is not None and given.tolist() == [read[0, place]]
+    ]  # where the word has the number of its position, the table of positions too
+    largest = max(tables, key=lambda table: table.num_embeddings, default=None)
+    return None if largest is None else exact(seen.outputs[largest])
 
 
 @dataclass(frozen=True, eq=False)
@@ -436,43 +452,42 @@ def _parts_of(call: _Call, made: _Made, places: Sequence[int], head: int, side: 
 
 
 def _written_tokens(
-    model: Any, prompt: Prompt, place: int, site: AttentionSite, head: int
+    stack: _Stack, place: int, site: AttentionSite, head: int
 ) -> tuple[tuple[tuple[str, float], ...], tuple[tuple[str, float], ...]]:
     """Return the tokens whose logits a head's output raises and lowers most; none where it is no such sum."""
     try:
-        logits = _logits_of_head(model, prompt, place, site, head)
+        logits = _logits_of_head(stack, place, site, head)
     except UserError:
         return (), ()
     named = []
     for sign in (1, -1):
         most = (sign * logits).topk(min(_NAMED, len(logits)))
-        names = token_names(prompt.namer, most.indices.tolist())
+        names = token_names(stack.prompt.namer, most.indices.tolist())
         named.append(tuple(zip(names, (sign * most.values).tolist(), strict=True)))
     return named[0], named[1]
 
 
-def _logits_of_head(model: Any, prompt: Prompt, place: int, site: AttentionSite, head: int) -> Tensor:
+def _logits_of_head(stack: _Stack, place: int, site: AttentionSite, head: int) -> Tensor:
     """Return what a head adds to the logits at a position, [vocab], with all norms kept as they are.
 
     Raises:
         UserError: if its stack does not write, or the logits are no linear function of the stream.
     """
-    blocks = find_blocks(model)
-    if site.name not in {each.name for each in (*blocks.sites, *blocks.cross)}:
-        raise UserError(f"the {site.kind} of {type(model).__name__} writes no tokens")
-    states, _ = read_states(blocks, prompt)
-    vector = exact(states[0, place])  # until the block of the head is reached
-    for number, block in enumerate(written_by(blocks, prompt, place, states)):
+    blocks, prompt = stack.blocks, stack.prompt
+    if find_blocks(blocks.model).modules != blocks.modules:
+        raise UserError(f"the {site.kind} of {type(blocks.model).__name__} writes no tokens")
+    vector = exact(stack.states[0, place])  # until the block of the head is reached
+    for number, block in enumerate(stack.written(place)):
         for which, written in enumerate(block):
-            if _is_at(blocks, number, which, site):
+            if _is_at(stack.blocks, number, which, site):
                 vector = written.parts[head]  # [d_model]
             if written.norm is not None:
                 vector = written.norm(vector)
     module, added = blocks.modules[-1], vector
     if written.norm is None:  # a norm stands behind the blocks
         module = first_reader(blocks, prompt, place)
-        added = FrozenNorm(module, states[-1, place])(vector)
-    rows = torch.stack([added, 2 * added, torch.zeros_like(added)]).to(states)
+        added = FrozenNorm(module, stack.states[-1, place])(vector)
+    rows = torch.stack([added, 2 * added, torch.zeros_like(added)]).to(stack.states)
     once, twice, nothing = exact(logits_of(blocks, prompt, module, rows))  # each [vocab]
     check_same(
         twice - nothing,

@@ -201,6 +201,18 @@ def test_the_keyboard_alone_goes_through_the_doors(studio: Studio) -> None:
     expect(studio.door("heads")).to_be_focused()  # Back has nothing more to do
 
 
+def test_sentences_to_try_are_offered_where_one_is_typed(studio: Studio) -> None:
+    """In every room by the same menu, which knows the model of the studio around it."""
+    for room in ("heads", "off", "writing"):
+        studio.go(room)
+        studio.open.get_by_role("button", name="Another sentence").click()
+        menu = studio.open.get_by_label("Sentences to try")
+        text = menu.locator("option").nth(1).inner_text()
+        menu.select_option(text)
+        expect(menu).to_have_count(0)
+        expect(studio.open.locator(".vt-header .vt-chip").first).to_have_text(text.split()[0])
+
+
 def test_the_inspector_has_doors_to_the_other_rooms(studio: Studio) -> None:
     for room in OF_A_HEAD:
         studio.go(room)

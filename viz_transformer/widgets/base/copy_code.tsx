@@ -17,7 +17,7 @@ export function CopyCode({ model }: { model: Pick<Model, "get"> }) {
     const copied = navigator.clipboard?.writeText(text) ?? Promise.reject();
     copied.then(
       () => setTold("Copied."),
-      () => setTold("Marked, to be copied: this page may not do so."),
+      () => setTold("Marked."), // where a page may not copy by itself
     );
   };
   return (

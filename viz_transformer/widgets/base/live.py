@@ -60,9 +60,40 @@ def give_engine(
     if obstacles and engine == "page":
         raise UserError(f"the page cannot run this model: {obstacles[0]}; leave it to engine='kernel'")
     if not obstacles:
-        carried = {name: page_model(each) for name, each in named.items() if isinstance(each, TextModel)}
-        view.engine = {"lab": lab, "models": carried, "context": dict(context or {})}
+        ours = {name: each for name, each in named.items() if isinstance(each, TextModel)}
+        carried = {name: page_model(each) for name, each in ours.items()}
+        offers = [text for each in ours.values() for text in _offers(each)]
+        view.engine = {"lab": lab, "models": carried, "context": dict(context or {}), "offers": offers}
     return view
+
+
+#: Sentences to try, by what a model does with them.
+_TO_TRY = {
+    "translate": (
+        "the teacher lost her book",
+        "the teacher lost his book",
+        "the black cat does not sleep",
+        "the animal did not cross the street because it was too tired",
+        "the animal did not cross the street because it was too wide",
+    ),
+    "continue": ("el gato no", "la maestra", "la vaca no cruzó la calle porque estaba demasiado"),
+    "fill": ("el gato [?] la calle", "la vaca no cruzó la calle porque estaba demasiado [?]"),
+}
+
+
+def _offers(model: TextModel) -> list[str]:
+    """Return the sentences to try whose words a model knows."""
+
+    def is_known(text: str) -> bool:
+        try:
+            model.vocabulary.encode(
+                text.replace(" [?]", ""), "source" if model.task == "translate" else "target"
+            )
+        except UserError:
+            return False
+        return True
+
+    return list(filter(is_known, _TO_TRY[model.task]))
 
 
 def page_model(model: TextModel) -> PageModel:

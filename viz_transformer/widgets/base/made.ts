@@ -12,35 +12,27 @@ export interface Made {
   always: string[];
 }
 
-/** A value as Python writes it; undefined for bytes and what else has no literal. */
+const WORDS: Record<string, string> = { null: "None", true: "True", false: "False", ",": ", ", ":": ": " };
+
+/** A value as Python writes it; undefined for bytes. */
 export function inPython(value: unknown): string | undefined {
-  if (value === null) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  if (typeof value === "string") return JSON.stringify(value);
-  if (typeof value === "number") return Number.isFinite(value) ? String(value) : undefined;
-  const isList = Array.isArray(value);
-  if (!isList && Object.getPrototypeOf(value) !== Object.prototype) return undefined;
-  const items = Object.entries(value as object).map(([name, item]) => [JSON.stringify(name), inPython(item)]);
-  if (items.some(([, item]) => item === undefined)) return undefined;
-  if (isList) return `[${items.map(([, item]) => item).join(", ")}]`;
-  return `{${items.map((pair) => pair.join(": ")).join(", ")}}`;
+  let hasBytes = false;
+  const json = JSON.stringify(value, (_, item) => {
+    hasBytes ||= ArrayBuffer.isView(item);
+    return item;
+  });
+  return hasBytes ? undefined : json?.replace(/"(\\.|[^"\\])*"|\w+|[,:]/g, (found) => WORDS[found] ?? found);
 }
 
 /** The lines that make a view whose traits are these. */
 export function linesOf({ by, usual, always }: Made, get: (trait: string) => unknown): string[] {
-  const inside = new Set<string>();
-  const call = by.replace(/\{(\w+)\}/g, (_, name: string) => {
-    inside.add(name);
-    return inPython(get(name)) ?? "…";
+  const now = (name: string) => inPython(get(name) ?? null);
+  const made = `view = ${by.replace(/\{(\w+)\}/g, (_, name) => now(name)!)}`;
+  const names = Object.keys(usual).filter((name) => {
+    const isUsual = now(name) === inPython(usual[name]) && !always.includes(name);
+    return !isUsual && now(name) && !by.includes(`{${name}}`);
   });
-  const set = Object.entries(usual).flatMap(([name, value]) => {
-    const now = inPython(get(name) ?? null);
-    const isUsual = now === inPython(value) && !always.includes(name);
-    return inside.has(name) || isUsual || now === undefined ? [] : [[`view.${name}`, now]];
-  });
-  const made = `view = ${call}`;
-  const [names, values] = [0, 1].map((at) => set.map((pair) => pair[at]).join(", "));
-  if (!set.length) return [made];
-  if (names.length + values.length + 3 <= WIDE) return [made, `${names} = ${values}`];
-  return [made, ...set.map((pair) => pair.join(" = "))];
+  const line = `${names.map((name) => `view.${name}`).join(", ")} = ${names.map(now).join(", ")}`;
+  if (line.length <= WIDE) return names.length ? [made, line] : [made];
+  return [made, ...names.map((name) => `view.${name} = ${now(name)}`)];
 }

@@ -1,6 +1,8 @@
 // The sentence in the header: its words as chips, and a pencil that makes a field of them.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Choice } from "./choice.tsx";
+import type { Settable } from "./prose_links.ts";
 import { markMeaning, shortened, visible } from "./text.ts";
 
 const LETTERS = 40; // of a sentence in another
@@ -79,6 +81,10 @@ export interface Editor {
   read: (text: string) => Promise<Problem | null>;
 }
 
+interface Settled extends HTMLElement {
+  vtSettable?: Settable;
+}
+
 /** On its root, so that the bundle of the view inside finds it. */
 interface Root extends HTMLElement {
   vtEditor?: Editor;
@@ -113,6 +119,31 @@ export function EditorField({ editor }: { editor: Editor }) {
       problem={problem?.text}
       suggestions={problem?.suggestions}
       onRead={(text) => editor.read(text).then(setProblem)}
+    />
+  );
+}
+
+/** The sentences that the model of the view around, or of one around that, offers to be tried; nothing without them. */
+function Offers({ text, onChoose }: { text: string; onChoose: (text: string) => void }) {
+  const place = useRef<HTMLSpanElement>(null);
+  const [offers, setOffers] = useState<string[]>([]);
+  useLayoutEffect(() => {
+    let root = place.current!.closest<Settled>(".vt-root");
+    for (; root; root = root.parentElement?.closest<Settled>(".vt-root") ?? null) {
+      const found: string[] = root.vtSettable?.model.get("engine")?.offers ?? [];
+      if (found.length) return setOffers([...new Set(found)]);
+    }
+  }, []);
+  const others = offers.filter((each) => each !== text);
+  if (!others.length) return <span ref={place} hidden />;
+  const options = others.map((each) => [each, each] as const);
+  return (
+    <Choice
+      isBare
+      label="Sentences to try"
+      options={[["", "to try …"], ...options]}
+      value=""
+      onChoose={(chosen) => chosen && onChoose(chosen)}
     />
   );
 }
@@ -202,6 +233,7 @@ export function SentenceField(props: FieldProps) {
           <i>{shortened(text, LETTERS)}</i>.
         </p>
       )}
+      {open && !problem && <Offers text={text} onChoose={type} />}
       {(open ? suggestions : []).map(([said, typed]) => (
         <button type="button" class="vt-suggested" key={said} onClick={() => type(typed)}>
           {said}

@@ -44,7 +44,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
 
     about = traitlets.Unicode(help="what am I looking at, in two sentences").tag(sync=True)
     live = traitlets.Bool(False, help="whether a function answers the view").tag(sync=True)
-    engine = traitlets.Dict(help="lab, models by name, and context").tag(
+    engine = traitlets.Dict(help="lab, models by name, context, and sentences to try").tag(
         sync=True, content=True, **widget_serialization
     )
 

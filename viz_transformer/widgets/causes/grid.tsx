@@ -23,17 +23,17 @@ export interface GridProps {
   unit: number;
   label: string;
   chosen: Place | null;
-  patches: readonly Place[];
+  patches?: readonly Place[];
   /** Of rows that differ, what the corrupted run has there. */
-  others: readonly (string | null)[];
+  others?: readonly (string | null)[];
   /** How far what enters each layer has moved, [layer][row]; null where nothing is patched. */
-  moved: ArrayLike<number> | null;
+  moved?: ArrayLike<number> | null;
   /** A cell in words. */
   tell: (place: Place) => string;
-  /** Whether a press patches, so that a drag carries it along. */
-  isPatched: boolean;
-  onPress: (place: Place, isAdding: boolean) => void;
-  onDrag: (from: Place, to: Place) => void;
+  /** Where a press does more than choose. */
+  onPress?: (place: Place, isAdding: boolean) => void;
+  /** Where a press patches, a drag carries that along. */
+  onDrag?: (from: Place, to: Place) => void;
   onChoose: (place: Place) => void;
 }
 
@@ -49,7 +49,7 @@ interface Layout {
 function layOut({ grid, theme, unit, others }: GridProps, room: { width: number; height: number }): Layout {
   const measure = (text: string) => theme.measure?.(text, unit, true) ?? 0;
   const widths = grid.rows.map((name, at) => {
-    const other = others[at] ?? null;
+    const other = others?.[at] ?? null;
     return measure(name) + (other === null ? 0 : measure(other) + 4 * GAP);
   });
   const left = Math.min(
@@ -65,7 +65,7 @@ function layOut({ grid, theme, unit, others }: GridProps, room: { width: number;
 export function GridPicture(props: GridProps) {
   const { box, room } = useRoom();
   const layout = room && layOut(props, room);
-  const inSight = props.patches.at(-1)?.at ?? props.chosen?.at;
+  const inSight = props.patches?.at(-1)?.at ?? props.chosen?.at;
   useLayoutEffect(() => {
     const node = box.current;
     if (!node || !layout || inSight === undefined) return;
@@ -83,7 +83,7 @@ export function GridPicture(props: GridProps) {
 type Part = GridProps & { layout: Layout };
 
 function Drawn(props: Part) {
-  const { grid, layout, label, chosen, tell, isPatched } = props;
+  const { grid, layout, label, chosen, tell } = props;
   const { left, top, cell, row, width, height } = layout;
   const [columns, rows] = [grid.columns.length, grid.rows.length];
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -101,7 +101,7 @@ function Drawn(props: Part) {
   useLayoutEffect(() => {
     paint(canvas.current!, props);
     announce.current ??= ariaGrid(canvas.current!);
-    const isOn = props.patches.some((each) => samePlace(each, here));
+    const isOn = props.patches?.some((each) => samePlace(each, here));
     const text = `${isOn ? "patched. " : ""}${tell(here)}`;
     announce.current({ rows, cols: columns, row: here.at, col: here.layer, text });
   });
@@ -112,7 +112,7 @@ function Drawn(props: Part) {
       focus({ layer: to.col, at: to.row });
       props.onChoose({ layer: to.col, at: to.row });
     } else if (event.key === "Enter" || event.key === " ") {
-      props.onPress(latest.current, event.shiftKey);
+      (props.onPress ?? props.onChoose)(latest.current, event.shiftKey);
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -121,7 +121,6 @@ function Drawn(props: Part) {
     <div
       class="vt-cause"
       style={{ width: `${width}px`, height: `${height}px` }}
-      data-patched={isPatched}
       {...useDrag(props, canvas, focus)}
     >
       <canvas
@@ -170,13 +169,13 @@ function useDrag(props: Part, canvas: RefObject<HTMLCanvasElement | null>, focus
       const at = under(event);
       canvas.current!.focus({ preventScroll: true });
       event.preventDefault(); // no selection of text
-      if (props.isPatched) (event.currentTarget as Element).setPointerCapture(event.pointerId);
-      drag.current = { at, isTakenBack: props.patches.some((each) => samePlace(each, at)) };
+      if (props.onDrag) (event.currentTarget as Element).setPointerCapture(event.pointerId);
+      drag.current = { at, isTakenBack: props.patches?.some((each) => samePlace(each, at)) ?? false };
       focus(at);
-      if (!drag.current.isTakenBack) props.onPress(at, event.shiftKey);
+      if (!drag.current.isTakenBack) (props.onPress ?? props.onChoose)(at, event.shiftKey);
     },
     onPointerMove(event: PointerEvent): void {
-      if (!drag.current || !props.isPatched) return;
+      if (!drag.current || !props.onDrag) return;
       const { at } = drag.current;
       const to = { layer: under(event).layer, at: at.at };
       if (to.layer === at.layer) return;
@@ -185,7 +184,7 @@ function useDrag(props: Part, canvas: RefObject<HTMLCanvasElement | null>, focus
       props.onDrag(at, to);
     },
     onPointerUp(event: PointerEvent): void {
-      if (drag.current?.isTakenBack) props.onPress(drag.current.at, event.shiftKey);
+      if (drag.current?.isTakenBack) (props.onPress ?? props.onChoose)(drag.current.at, event.shiftKey);
       drag.current = null;
     },
     onLostPointerCapture(): void {
@@ -206,32 +205,29 @@ function paint(canvas: HTMLCanvasElement, { grid, theme }: GridProps): void {
 }
 
 /** What each row is; where the two runs differ, that of the corrupted one, and that of the clean one to drag. */
-function Names({ grid, layout, theme, unit, others, isPatched }: Part) {
+function Names({ grid, layout, theme, unit, others }: Part) {
   const { left, top, row } = layout;
   const measure = (text: string) => theme.measure?.(text, unit, true) ?? 0;
   return (
     <g class="vt-cause-names">
       {grid.rows.map((name, at) => {
         const y = top + row * (at + 0.5);
-        const other = others[at] ?? null;
-        if (other === null)
-          return (
-            <text key={`${at}`} class="vt-of-key" x={left - GAP} y={y}>
-              {elide(name, left - 2 * GAP, measure)}
-            </text>
-          );
-        const room = (left - 5 * GAP) / 2;
+        const other = others?.[at] ?? null;
+        const room = other === null ? left - 2 * GAP : (left - 5 * GAP) / 2;
         const own = elide(name, room, measure);
+        const x = left - (other === null ? 1 : 2.6) * GAP;
         return (
-          <g key={`${at}`} class="vt-cause-pair">
-            <text class="vt-of-was" x={left - 4 * GAP - measure(own)} y={y}>
-              {elide(other, room, measure)}
-            </text>
-            <text class="vt-of-you" x={left - 2.6 * GAP} y={y}>
+          <g key={`${at}`}>
+            <text class={other === null ? "vt-of-key" : "vt-of-you"} {...{ x, y }}>
               {own}
             </text>
-            {isPatched && (
-              <circle class="vt-knob" cx={left - 1.3 * GAP} cy={y} r={Math.min(7, row / 2 - 2)} />
+            {other !== null && (
+              <>
+                <text class="vt-of-was" x={x - 1.4 * GAP - measure(own)} y={y}>
+                  {elide(other, room, measure)}
+                </text>
+                <circle class="vt-cause-knob" cx={left - 1.3 * GAP} cy={y} r={Math.min(7, row / 2 - 2)} />
+              </>
             )}
           </g>
         );
@@ -244,12 +240,10 @@ function Layers({ grid, layout, unit, theme }: Part) {
   const { left, top, cell } = layout;
   const wide = (theme.measure?.("000", 0.85 * unit, false) ?? 0) + 6;
   const every = EVERY.find((each) => each * cell >= wide) ?? 100;
-  const title = "layer";
-  const titled = (theme.measure?.(`${title} `, 0.85 * unit, false) ?? 0) + 8;
   return (
     <g class="vt-cause-layers">
-      <text class="vt-cause-title" x={Math.max(0, left - titled)} y={top - 0.8 * unit}>
-        {title}
+      <text x={left - wide} y={top - 0.8 * unit}>
+        layer
       </text>
       {grid.columns.map(
         (name, at) =>
@@ -287,7 +281,7 @@ function Texts({ grid, layout, theme, unit }: Part) {
 }
 
 /** The chosen cell, what is patched, and how far each later part of the stream has moved. */
-function Marks({ grid, layout, moved, patches, here }: Part & { here: Place | null }) {
+function Marks({ grid, layout, moved, patches = [], here }: Part & { here: Place | null }) {
   const { left, top, cell, row } = layout;
   const rows = grid.rows.length;
   const centre = ({ layer, at }: Place) => [left + cell * (layer + 0.5), top + row * (at + 0.5)] as const;

@@ -37,7 +37,7 @@ export function PatchInspector({ theme, start, reply, code }: PatchProps) {
     return [word(each), shown.shares[i]!, { told: was === now ? now : `${was} → ${now}` }] as const;
   });
   const [value, from, to] = [reply?.value ?? corrupted.value, corrupted.value, clean.value];
-  const signed = (number: number) => (number < 0 ? `(${formatNumber(number, 2)})` : formatNumber(number, 2));
+  const less = (number: number) => `(${formatNumber(number, 2)} ${formatSigned(-from, 2)})`;
   return (
     <>
       <section aria-label="likeliest words">
@@ -45,7 +45,7 @@ export function PatchInspector({ theme, start, reply, code }: PatchProps) {
         <Bars {...{ theme, bars, label: "likeliest words", kind: "probability" }} />
       </section>
       <p class="vt-equation">
-        brought back: ({formatNumber(value, 2)} − {signed(from)}) / ({formatNumber(to, 2)} − {signed(from)}) ={" "}
+        {less(value)} / {less(to)} ={" "}
         <b data-changed={reply !== undefined}>{percentBack((value - from) / (to - from))}</b>
       </p>
       <Code lines={code} />

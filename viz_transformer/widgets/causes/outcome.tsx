@@ -1,9 +1,9 @@
 // The metric of the patched run on a line from the corrupted run to the clean one.
 
 import type { Theme } from "../base/colour.ts";
-import { elide, formatNumber } from "../base/text.ts";
+import { formatNumber } from "../base/text.ts";
 import { useRoom } from "../base/use_room.ts";
-import { percentBack, type Run, word } from "./grids.ts";
+import { percentBack, type Run } from "./grids.ts";
 
 const PAD = 14; // pixels at both ends
 
@@ -25,9 +25,7 @@ export function Outcome({ clean, corrupted, value, theme, unit }: OutcomeProps) 
   const height = 3.6 * unit;
   const y = 1.9 * unit;
   const told = value === null ? "" : `${percentBack(share)} · ${formatNumber(value, 2)}`;
-  const measure = (text: string) => theme.measure?.(text, unit, true) ?? 0;
-  const half = measure(told) / 2;
-  const fit = (text: string, beside: string) => elide(text, width / 2 - 16 - measure(beside), measure);
+  const half = (theme.measure?.(told, unit, true) ?? 0) / 2;
   const ends = [
     { name: "corrupted", run: corrupted, at: 0 },
     { name: "clean", run: clean, at: 1 },
@@ -36,15 +34,13 @@ export function Outcome({ clean, corrupted, value, theme, unit }: OutcomeProps) 
     <div class="vt-outcome" ref={box} style={{ height: `${height}px` }}>
       {room && (
         <svg {...{ width, height }} role="img" aria-label={`Metric: ${told || "nothing is patched"}`}>
-          <path class="vt-outcome-line" d={`M${x(0)} ${y}H${x(1)}`} />
+          <path d={`M${x(0)} ${y}H${x(1)}`} />
           {value !== null && <path class="vt-outcome-back" d={`M${x(0)} ${y}H${x(share)}`} />}
           {ends.map(({ name, run, at }) => (
             <g key={name}>
-              <path class="vt-outcome-end" d={`M${x(at)} ${y - 7}v14`} />
+              <path d={`M${x(at)} ${y - 7}v14`} />
               <text x={at ? width - 2 : 2} y={y - 1.1 * unit} text-anchor={at ? "end" : "start"}>
-                {width > 30 * unit && `${name}: `}
-                <tspan class="vt-of-query">{fit(word(run.words[0]!), formatNumber(run.value, 2))}</tspan>{" "}
-                {formatNumber(run.value, 2)}
+                {name} {formatNumber(run.value, 2)}
               </text>
             </g>
           ))}
@@ -52,7 +48,7 @@ export function Outcome({ clean, corrupted, value, theme, unit }: OutcomeProps) 
             <>
               <circle class="vt-cause-knob" cx={x(share)} cy={y} r={9} />
               <text
-                class="vt-outcome-now"
+                class="vt-outcome-now vt-of-you"
                 x={Math.max(half + 2, Math.min(width - half - 2, x(share)))}
                 y={y + 1.2 * unit}
                 text-anchor="middle"

@@ -54,7 +54,5 @@ export function createReplies(kernel: Pick<ReturnType<typeof connectKernel>, "se
     get: <Reply>(request: Request) => known.get(canonicalJson(request)) as Reply | undefined,
     /** Why something is not there. */
     failure: (request: Request) => failures.get(canonicalJson(request)) ?? "",
-    /** Asks again for what could not be answered. */
-    forget: () => failures.clear(),
   };
 }

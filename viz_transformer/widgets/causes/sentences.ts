@@ -68,19 +68,17 @@ export function metricInWords(start: Start, value: number | undefined): string {
   return `${name}: ${formatNumber(corrupted, 2)} → ${formatNumber(value, 2)}, ${share} of the way to the clean run’s ${formatNumber(clean, 2)}.`;
 }
 
+/** The row from which on the answer of a position is the first; after the last row, if it never is. */
+function firstRow(lens: Lens, ranks: ArrayLike<number>, at: number): number {
+  let row = lens.rows.length;
+  while (row > 0 && ranks[(row - 1) * lens.tokens.length + at] === 1) row -= 1;
+  return row;
+}
+
 /** The place that a lens tells of first: the end of the text, where its answer becomes the first. */
-export function lensPlace(
-  lens: Lens,
-  grid: Grid,
-  place: number | null | undefined,
-  isMetric: boolean,
-): Place {
-  const [rows, at] = [lens.tokens.length, place ?? lens.tokens.length - 1];
-  const last = lens.rows.length - 1;
-  if (isMetric || grid.kind !== "rank") return { layer: last, at };
-  let layer = last;
-  while (layer > 0 && grid.values[(layer - 1) * rows + at] === 1) layer -= 1;
-  return { layer, at };
+export function lensPlace(lens: Lens, ranks: ArrayLike<number>, place: number | null | undefined): Place {
+  const at = place ?? lens.tokens.length - 1;
+  return { layer: Math.min(lens.rows.length - 1, firstRow(lens, ranks, at)), at };
 }
 
 /** "After to, layer 24 would write Mary: 41%" */
@@ -98,15 +96,10 @@ export function lensInWords(lens: Lens, grid: Grid, { layer, at }: Place, probab
 
 /** "The answer Mary has rank 24 of …" */
 export function rankInWords(lens: Lens, ranks: ArrayLike<number>, { layer, at }: Place): string {
-  const rows = lens.tokens.length;
-  const answer = word(lens.followed[at]!);
-  let since = lens.rows.length;
-  while (since > 0 && ranks[(since - 1) * rows + at] === 1) since -= 1;
-  const first =
-    since === lens.rows.length
-      ? "never first"
-      : `first from ${lens.rows[since]!.replace("embedding", "the start")} on`;
-  return `${answer}: rank ${ranks[layer * rows + at]!.toLocaleString("en")} here, ${first}.`;
+  const first = lens.rows[firstRow(lens, ranks, at)]?.replace("embedding", "the start");
+  const since = first ? `first from ${first} on` : "never first";
+  const rank = ranks[layer * lens.tokens.length + at]!.toLocaleString("en");
+  return `${word(lens.followed[at]!)}: rank ${rank} here, ${since}.`;
 }
 
 /** "Head 23·3 adds most to Mary − John: +2.86" */

@@ -9,7 +9,7 @@ import numpy as np
 import traitlets
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import LogitAttribution, LogitLens, PatchingMap
+from viz_transformer.trace import LogitAttribution, LogitLens, PatchingMap, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Schema, listed, one_of, record, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
@@ -98,6 +98,10 @@ class Causes(View):
             traits={"about": _ABOUT, "start": dict(start), "picture": first},
         )
         self.patches = [dict(each) for each in patches]
+
+    def heading(self) -> str:
+        """Return the text that was read, as a page is headed by it."""
+        return running_text(self.start["tokens"])
 
     def requests(self) -> tuple[Schema, ...]:
         """Return what the page may ask."""

@@ -8,7 +8,7 @@ import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { Tabs } from "../base/tabs.tsx";
 import { useKernel } from "../base/use_kernel.ts";
 import { decodeWeights } from "../base/weights.ts";
-import { GridPicture, Ramp } from "./grid.tsx";
+import { GridPicture, type GridProps, Ramp } from "./grid.tsx";
 import {
   type Direct,
   directGrid,
@@ -19,7 +19,6 @@ import {
   percentBack,
   type Picture,
   type Place,
-  samePlace,
   type Start,
   movedPatch,
   withPatch,
@@ -127,6 +126,22 @@ function Causes(frame: Frame<Traits>) {
   );
 }
 
+/** A grid, what stands below it, and what its colours mean. */
+const Framed = ({
+  legend,
+  below,
+  least,
+  ...grid
+}: GridProps & { legend: ComponentChild; below?: ComponentChild; least?: string }) => (
+  <div class="vt-cause-parts">
+    <GridPicture {...grid} />
+    {below}
+    <p class="vt-legend vt-beside vt-caption">
+      {least} <Ramp {...grid} /> {legend}
+    </p>
+  </div>
+);
+
 /** What the page waits for, or why it cannot be shown. */
 const waiting = (failure: string): Zones => ({
   headline: failure ? "This cannot be shown" : "…",
@@ -165,34 +180,35 @@ function patchZones({ frame, replies, place }: Shown): Zones {
     ),
     inspector: <PatchInspector {...{ theme, start, reply }} code={codeOf(what, patches, place)} />,
     picture: (
-      <div class="vt-cause-parts">
-        <GridPicture
-          {...{ grid, theme, unit, patches, others }}
-          label="What each part brings back. Arrow keys move; Enter puts a part into the corrupted run, with Shift one more."
-          chosen={place}
-          moved={what === "positions" && reply ? decodeWeights(reply.moved, "float16") : null}
-          tell={(at) => tellPatch(grid, what, at)}
-          isPatched
-          onPress={press}
-          onDrag={(from, to) => set((now) => ({ ...to, patches: movedPatch(now.patches, from, to) }))}
-          onChoose={(to) => set({ ...to })}
-        />
-        <Outcome
-          clean={start.clean!}
-          corrupted={start.corrupted!}
-          value={value ?? null}
-          {...{ theme, unit }}
-        />
-        <p class="vt-legend vt-beside vt-caption">
-          {percentBack(-grid.limit)} <Ramp {...{ grid, theme }} /> {percentBack(grid.limit)} brought back by a
-          cell alone
-          {what === "positions" && (
-            <>
-              <span class="vt-cause-dot" /> moved by what is patched
-            </>
-          )}
-        </p>
-      </div>
+      <Framed
+        {...{ grid, theme, unit, patches, others }}
+        label="What each part brings back. Enter patches it, with Shift one more."
+        chosen={place}
+        moved={what === "positions" && reply ? decodeWeights(reply.moved, "float16") : null}
+        tell={(at) => tellPatch(grid, what, at)}
+        onPress={press}
+        onDrag={(from, to) => set((now) => ({ ...to, patches: movedPatch(now.patches, from, to) }))}
+        onChoose={(to) => set({ ...to })}
+        below={
+          <Outcome
+            clean={start.clean!}
+            corrupted={start.corrupted!}
+            value={value ?? null}
+            {...{ theme, unit }}
+          />
+        }
+        least={percentBack(-grid.limit)}
+        legend={
+          <>
+            {percentBack(grid.limit)} brought back by a cell alone
+            {what === "positions" && (
+              <>
+                <span class="vt-of-you">●</span> moved by what is patched
+              </>
+            )}
+          </>
+        }
+      />
     ),
   };
 }
@@ -218,10 +234,10 @@ function lensZones(
   if (!lens) return waiting(replies.failure(asked));
   const isMetric = wantsMetric && lens.values !== null;
   const grid = lensGrid(lens, isMetric);
-  const here = place ?? lensPlace(lens, grid, traits.start.place, isMetric);
+  const ranks = decodeWeights(lens.ranks, "float32");
+  const here = place ?? lensPlace(lens, ranks, traits.start.place);
   const index = here.layer * lens.tokens.length + here.at;
   const probability = decodeWeights(lens.probabilities, "float32")[index * lens.k]!;
-  const ranks = decodeWeights(lens.ranks, "float32");
   const tell = (at: Place) =>
     `${placeName("lens", grid, at)}: ${word(lens.top[(at.layer * lens.tokens.length + at.at) * lens.k]!)}`;
   return {
@@ -234,26 +250,17 @@ function lensZones(
     ),
     inspector: <LensInspector {...{ theme, lens, grid }} place={here} code={codeOf("lens", [], here)} />,
     picture: (
-      <div class="vt-cause-parts">
-        <GridPicture
-          {...{ grid, theme, unit, tell }}
-          label="What would be written after each layer. Arrow keys move."
-          chosen={here}
-          patches={[]}
-          others={[]}
-          moved={null}
-          isPatched={false}
-          onPress={(to) => set({ ...to })}
-          onDrag={() => {}}
-          onChoose={(to) => set({ ...to })}
-        />
-        <p class="vt-legend vt-beside vt-caption">
-          <Ramp {...{ grid, theme }} />
-          {isMetric
+      <Framed
+        {...{ grid, theme, unit, tell }}
+        label="What would be written after each layer"
+        chosen={here}
+        onChoose={(to) => set({ ...to })}
+        legend={
+          isMetric
             ? `${metricName(lens.metric ?? "")}, up to ±${grid.limit.toFixed(1)}`
-            : `rank ${grid.limit.toLocaleString("en")} to 1 of ${followed(lens)}, by its logarithm`}
-        </p>
-      </div>
+            : `rank ${grid.limit.toLocaleString("en")} to 1 of ${followed(lens)}, by its logarithm`
+        }
+      />
     ),
   };
 }
@@ -265,7 +272,7 @@ function directZones({ frame, replies, place }: Shown): Zones {
   const direct = replies.get<Direct>(asked);
   if (!direct) return waiting(replies.failure(asked));
   const grid = directGrid(direct);
-  const choose = (to: Place) => set(place && samePlace(place, to) ? { layer: null, at: null } : { ...to });
+  const choose = (to: Place) => set({ ...to });
   const tell = (at: Place) =>
     `${placeName("direct", grid, at)}: ${grid.texts(at.layer * grid.rows.length + at.at)}`;
   return {
@@ -279,23 +286,13 @@ function directZones({ frame, replies, place }: Shown): Zones {
       />
     ),
     picture: (
-      <div class="vt-cause-parts">
-        <GridPicture
-          {...{ grid, theme, unit, tell }}
-          label="What each head adds. Arrow keys move."
-          chosen={place}
-          patches={[]}
-          others={[]}
-          moved={null}
-          isPatched={false}
-          onPress={choose}
-          onDrag={() => {}}
-          onChoose={(to) => set({ ...to })}
-        />
-        <p class="vt-legend vt-beside vt-caption">
-          <Ramp {...{ grid, theme }} /> added to {metricName(direct.target)}, up to ±{grid.limit.toFixed(2)}
-        </p>
-      </div>
+      <Framed
+        {...{ grid, theme, unit, tell }}
+        label="What each head adds"
+        chosen={place}
+        onChoose={choose}
+        legend={`added to ${metricName(direct.target)}, up to ±${grid.limit.toFixed(2)}`}
+      />
     ),
   };
 }

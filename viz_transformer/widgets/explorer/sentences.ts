@@ -11,6 +11,7 @@ import {
   marksExplained,
   powerOfTen,
   shortened,
+  visible,
 } from "../base/text.ts";
 import { partInHeading, partInWords, traceInPython } from "./attends_by.ts";
 import { isMany } from "./attention_paths.ts";
@@ -140,15 +141,17 @@ function roundingInWords({ mode, lit, entry, pictureOf, lost }: Snapshot): strin
   const coarse = dtype === "uint8" ? " 8 bits: whole percents." : "";
   const threshold = entry.carried?.threshold;
   if (!threshold || mode === "wall") return coarse;
-  return `${coarse} Weights below ${threshold} are left out: ${percent(lost)} of this head.`;
+  return `${coarse} Below ${threshold} left out: ${percent(lost)}.`;
 }
 
 /** What a row gives to the other keys where the first one has nearly all, as shares of the rest; else nothing. */
 function withoutFirst(shown: DisplayedHead, query: number): Piece[] {
-  const { weights, cols, limit, keys, keyAxis } = shown;
+  const { weights, cols, limit, keys, keyAxis, dtype } = shown;
   const [first, ...others] = weights!.subarray(query * cols, (query + 1) * cols);
   const rest = others.reduce((sum, weight) => sum + weight, 0);
-  if (limit !== null || keyAxis.groups[0]?.[0] !== 0 || first! < SINK || !rest) return [];
+  if (limit !== null || keyAxis.groups[0]?.[0] !== 0 || first! < SINK) return [];
+  // What 8 bits have rounded away is still there: only the first query sees nothing else.
+  if (!rest) return query && dtype === "uint8" ? ["Nearly all is on the first token."] : [];
   const order = others.map((_, i) => i).sort((a, b) => others[b]! - others[a]!);
   const words = order
     .slice(0, 2)
@@ -180,7 +183,8 @@ export function headInWords(
     `Head ${ownNumbers({ numbers }, layer, head).join("·")} of ${ATTENTION_KINDS[kind as Entry["kind"]].label.toLowerCase()}`,
   ];
   if (entropy) parts.push(`${entropy} ${scale}`);
-  if (label) parts.push(`${label.name}: ${label.sentence}`);
+  const shown = label?.sentence?.replace(/“(.+)”/, (_, token: string) => `“${visible(token)}”`);
+  if (label) parts.push(`${label.name}: ${shown}`);
   else if (labels) parts.push("no clear pattern");
   const own = scoresInWords({ scores, heads }, layer, head);
   if (own.length) parts.push(own.join(", "));

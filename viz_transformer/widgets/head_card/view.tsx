@@ -194,12 +194,7 @@ function Inspector({ frame, card }: PartProps) {
       <p class="vt-equation">
         held: {Math.round(card.held * card.n_told)} / {card.n_told} = {percent(card.held)}
       </p>
-      <Code
-        lines={[
-          `card = vt.head_card(model, texts, layer=${card.layer}, head=${card.head}).card`,
-          "card.held",
-        ]}
-      />
+      <Code lines={["view.card.held", "view.card.weight_by_offset"]} />
     </>
   );
 }

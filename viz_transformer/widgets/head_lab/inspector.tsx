@@ -30,8 +30,8 @@ interface InspectorProps {
   goOn: (() => void) | null;
   /** The tokens that are measured in place of the loss. */
   metric: readonly string[];
-  /** A token was pressed; null measures the loss. */
-  onMetric: (word: string | null) => void;
+  /** A token was pressed. */
+  onMetric: (word: string) => void;
   onAlone: (head: Head) => void;
 }
 
@@ -79,26 +79,16 @@ function Measured({ frame, base, after, metric, onMetric }: InspectorProps) {
   });
   return (
     <section aria-label="What is measured">
-      <b>Measured: {metricName(metric) || "the loss"}</b>
-      {metric.length > 0 && base.value !== undefined && (
-        <p class="vt-equation">
-          {formatNumber(base.value, 2)}
-          {after !== base && after.value !== undefined && (
-            <b data-changed="true"> → {formatNumber(after.value, 2)}</b>
-          )}
-        </p>
-      )}
-      <p class="vt-caption">Press a word to measure its logit, and another to subtract that.</p>
+      <b>
+        Measured: {metricName(metric) || "the loss"}{" "}
+        {after.value !== undefined && formatNumber(after.value, 2)}
+      </b>
+      <p class="vt-caption">Press a word to measure its logit, another to subtract it; again to undo.</p>
       <Bars
         {...{ theme: frame.theme, bars, label: "likeliest first words", kind: "probability" }}
         chosen={words.indexOf(metric[0] ?? "")}
         onChoose={(i) => onMetric(words[i]!)}
       />
-      {metric.length > 0 && (
-        <button type="button" onClick={() => onMetric(null)}>
-          Measure the loss
-        </button>
-      )}
     </section>
   );
 }

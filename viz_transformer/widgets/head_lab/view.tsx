@@ -134,8 +134,7 @@ function Zones({ frame, now, edit, missing }: ZonesProps) {
   const toggle = (head: Head) => set((then) => ({ ...choose(head), factors: toggled(then.factors, head) }));
   const press = (head: Head) =>
     set((then) => (sameHead(then, head) ? { factors: toggled(then.factors, head) } : selection(then, head)));
-  const measure = (word: string | null) =>
-    set((then) => ({ metric: word === null ? [] : pressedMetric(then.metric, word) }));
+  const measure = (word: string) => set((then) => ({ metric: pressedMetric(then.metric, word) }));
   const alone = (head: Head) => set({ ...choose(head), factors: withFactor([], head, 0) });
   const told = factors.length
     ? valueInWords(traits.metric, base.value, after.value) +
