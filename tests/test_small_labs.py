@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import viz_transformer as vt
-from tests.support.exported_pages import page_data
+from tests.support.exported_pages import bytes_of, page_data
 from tests.support.hand_made_starts import TOKENS, hand_made_starts
 from tests.support.javascript import answers_in_node
 from tests.support.refusals import assert_refused
@@ -232,17 +232,18 @@ def test_the_page_reads_the_scores_of_every_place(tmp_path: Path) -> None:
     lab = vt.initial_loss_lab(hand_made_starts(), [1.0, 0.5, 2.0], sentence=0, place=1)
     (view,) = page_data(vt.export_html(lab, tmp_path / "page.html"))["views"]
     assert "answers" not in view["state"]
+    data = view["state"]["data"]
     places = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
     found = answers_in_node(
         {"logitsAt": "widgets/initial_loss_lab/starts.ts"},
         """({ starts, places }) => starts.stds.map((_, index) => places.map(([sentence, place]) =>
             logitsAt(starts, { index, sentence, place })))""",
-        {"starts": view["state"]["data"], "places": places},
+        {"starts": data | {"logits": bytes_of(data["logits"])}, "places": places},
     )
     for std, rows in zip(lab.stds, found, strict=True):
         logits = hand_made_starts().start(std).logits
         np.testing.assert_allclose(rows, [logits[each] for each in places], rtol=1e-6)
-    assert view["state"]["data"]["tokens"] == list(TOKENS)
+    assert data["tokens"] == list(TOKENS)
 
 
 # --- the map of embeddings -------------------------------------------------------------------------
