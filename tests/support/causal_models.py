@@ -39,7 +39,7 @@ def spaced_tokenizer():
 
 
 def spaced_gpt2() -> nn.Module:
-    return gpt2(n_words=len(SPACED))
+    return gpt2(len(SPACED), n_positions=20)  # a head lab writes eight after them
 
 
 def randomised(model: nn.Module) -> nn.Module:
@@ -55,8 +55,8 @@ def _made(model_class: str, **changes) -> nn.Module:
     return randomised(tiny(model_class, **{"vocab_size": len(WORDS), "hidden_size": 16} | changes))
 
 
-def gpt2(n_words: int = len(WORDS)) -> nn.Module:
-    return _made("GPT2LMHeadModel", vocab_size=n_words, n_inner=None, n_positions=16)
+def gpt2(n_words: int = len(WORDS), n_positions: int = 16) -> nn.Module:
+    return _made("GPT2LMHeadModel", vocab_size=n_words, n_inner=None, n_positions=n_positions)
 
 
 def llama() -> nn.Module:

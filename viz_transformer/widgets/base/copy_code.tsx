@@ -25,7 +25,7 @@ export function CopyCode({ model }: { model: Pick<Model, "get"> }) {
       <button type="button" class="vt-button" onClick={copy}>
         Copy as Python
       </button>{" "}
-      <span role="status">{told}</span>
+      <span aria-live="polite">{told}</span>
       {told && (
         <pre class="vt-code" ref={lines}>
           {text}
