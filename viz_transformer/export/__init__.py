@@ -111,5 +111,5 @@ def export_html(
 
 
 def _heading(views: Sequence[ipywidgets.Widget]) -> str:
-    headings = (shown_text(view.heading()) for view in views if isinstance(view, View))
-    return next((heading for heading in headings if heading.strip()), "Attention")
+    headings = (view.heading() for view in views if isinstance(view, View))
+    return shown_text(next((heading for heading in headings if heading.strip()), "Attention"))

@@ -96,7 +96,7 @@ function paintPictures(
 export function pictureBox(section: Section, i: number, entry: WallEntry, order: string) {
   const cell = cellBox(section, i);
   const isSmaller = isLabelled(section, entry, order, section.cells[i]);
-  return isSmaller ? { ...cell, width: section.size, height: section.size } : cell;
+  return isSmaller ? { ...cell, width: section.size, height: section.tall } : cell;
 }
 
 /** Whether something may be written beside a head's picture; until its labels are here, perhaps. */
@@ -108,7 +108,8 @@ function isLabelled(section: Section, entry: WallEntry, order: string, [layer, h
 
 /** The title of a kind, what its rows and columns are, and their numbers. */
 function writeTitle(context: CanvasRenderingContext2D, section: Section, entry: WallEntry, theme: Theme) {
-  const { kind, x, left, top, cellWidth, cellHeight, size, gap, byLayer, turned, cells, columns } = section;
+  const { kind, x, left, top, cellWidth, cellHeight, size, tall, gap, byLayer, turned, cells, columns } =
+    section;
   const title = ATTENTION_KINDS[kind].label;
   const y = top - 32;
   drawText(context, title, x, y, { font: `600 13px ${theme.family}`, colour: theme.text });
@@ -144,7 +145,7 @@ function writeTitle(context: CanvasRenderingContext2D, section: Section, entry: 
   };
   const [down, along] = turned ? [names.head, names.layer] : [names.layer, names.head];
   every(Math.ceil(13 / cellHeight), section.rows, (row) =>
-    drawText(context, down(row), left - 8, top + row * cellHeight + size / 2, { ...quiet, align: "right" }),
+    drawText(context, down(row), left - 8, top + row * cellHeight + tall / 2, { ...quiet, align: "right" }),
   );
   every(Math.ceil(20 / cellWidth), columns, (column) =>
     drawText(context, along(column), left + column * cellWidth + (cellWidth - gap) / 2, top - 9, {
@@ -164,7 +165,7 @@ function writeLabel(
   [layer, head]: [number, number],
   theme: Theme,
 ) {
-  const { size, byLayer, gap, labelHeight } = section;
+  const { size, tall, byLayer, gap, labelHeight } = section;
   const name = entry.labels?.[layer][head]?.name;
   const label = labelHeight
     ? { x: box.x, y: box.y + size, width: size, height: labelHeight }
@@ -183,7 +184,7 @@ function writeLabel(
     const middle = label.y + label.height / 2 + (i - (lines.length - 1) / 2) * 12;
     drawText(context, text, label.x + label.width / 2, middle, { font, colour, align: "center" });
   });
-  if (fill && gap >= 4) strokeBox(context, box.x, box.y, size, size, fill, 1);
+  if (fill && gap >= 4) strokeBox(context, box.x, box.y, size, tall, fill, 1);
 }
 
 /** What fits into a label: the head's place, its name or its mark, and digits, a line each. */

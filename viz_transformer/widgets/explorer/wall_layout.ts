@@ -12,6 +12,7 @@ const READABLE = 14; // a picture that can be told from others
 const [SHALLOW, MUCH] = [8, 1.25]; // heads in a layer, and times larger: then columns are layers
 const EASY = 24; // a picture of this size can be read, whichever way the wall is turned
 const [TEXT_WIDTH, TEXT_HEIGHT] = [38, 10]; // of a label with a number in it
+const TALL = 2; // times as high as wide: a picture at most, where the view is higher than its heads need
 const LEAST_LABEL = 4; // pixels of colour beside a picture
 const [LABEL_WIDTH, LABEL_HEIGHT] = [44, 16]; // with less beside a picture, a name goes below it
 
@@ -38,8 +39,9 @@ export interface WallSection {
   cellWidth: number;
   cellHeight: number;
   gap: number;
-  /** Of a picture. */
+  /** Of a picture with something beside it; its height is `tall`. */
   size: number;
+  tall: number;
   /** Of the label below a picture; 0 where it is beside it. */
   labelHeight: number;
 }
@@ -127,8 +129,15 @@ function cellsIn(room: { width: number; height: number }, columns: number, rows:
   const under = Math.min(TALLEST_CELL, Math.floor(room.height / rows)) - gap - LABEL_HEIGHT;
   const smaller = Math.min(under, cellWidth - gap);
   if (smaller >= 44 && cellWidth - gap - size < LABEL_WIDTH)
-    return { ...shape, size: smaller, labelHeight: LABEL_HEIGHT, cellHeight: smaller + LABEL_HEIGHT + gap };
-  return { ...shape, size, labelHeight: 0, cellHeight: Math.min(fits, size + gap) };
+    return {
+      ...shape,
+      size: smaller,
+      tall: smaller,
+      labelHeight: LABEL_HEIGHT,
+      cellHeight: smaller + LABEL_HEIGHT + gap,
+    };
+  const tall = Math.min(fits - gap, Math.floor(TALL * size));
+  return { ...shape, size, tall, labelHeight: 0, cellHeight: tall + gap };
 }
 
 /** Whether a line of text fits into the labels. */
