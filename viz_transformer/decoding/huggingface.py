@@ -332,6 +332,7 @@ def words_of(tokenizer: Any, n_words: int, end_ids: Sequence[int] | None = None)
     tokens = shown_tokens(tokenizer, [f"<{i}>" if token is None else token for i, token in enumerate(named)])
     if end_ids is None:
         end_ids = [] if end is None else [end]
+    end_ids = [each for each in end_ids if each < n_words]  # a configuration may name an id of other words
     if not end_ids:  # a text then ends at its maximum length alone
         end_ids, tokens = [len(tokens)], (*tokens, "<end>")
     pad = end_ids[0] if tokenizer.pad_token_id is None else tokenizer.pad_token_id

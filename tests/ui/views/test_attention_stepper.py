@@ -17,6 +17,10 @@ TEXT = "the black cat sleeps"
 TOLERANCES = dict.fromkeys(("scores", "q", "scaled", "masked", "output"), 0.0501)
 
 
+RIGHTS = "all => all.map((each) => each.getBoundingClientRect().right)"
+LEFTS = "all => all.map((each) => each.getBoundingClientRect().left)"
+
+
 def matrix(root: Locator, name: str) -> Locator:
     return root.locator(f'[data-matrix="{name}"] td')
 
@@ -62,6 +66,10 @@ def test_every_step_of_a_trained_head(kept_page: Page, tmp_path: Path, translato
     check_matrix(root, "weights", theirs)
     best = view.steps.key_tokens[int(theirs.argmax())]
     expect(root.locator(".vt-line")).to_contain_text(f"{best}\u2069”: {theirs.max():.2f}")
+    go_to(root, view, "output")
+    formula = root.locator(".vt-corner [class^=vt-term]").evaluate_all(RIGHTS)
+    names = root.locator(".vt-part-b .vt-row-name bdi").evaluate_all(LEFTS)
+    assert max(formula) < min(names)
     # The last step's result is a picture, whose numbers are read one by one, to six digits.
     go_to(root, view, "result")
     code = root.locator(".vt-code")

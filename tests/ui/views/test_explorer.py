@@ -132,6 +132,14 @@ def test_help_and_options_open_below_their_buttons(opened: Opened) -> None:
         press_keys(root, "Escape")
 
 
+def test_a_sum_that_is_complete_says_of_no_further_terms(opened: Opened) -> None:
+    weights = np.array([[1, 0, 0, 0], [0.7, 0.3, 0, 0], [0.5, 0.3, 0.2, 0], [0.4, 0.3, 0.2, 0.1]], "f4")
+    root = opened(explore(ForwardTrace(source_tokens=tuple("abcd"), encoder_attention=weights[None, None])))
+    for query, ends in (("c", "v(c)"), ("d", "+ …")):
+        root.locator(".vt-chip").get_by_text(query, exact=True).click()
+        expect(root.locator(".vt-equation").first).to_have_text(re.compile(re.escape(ends) + "$"))
+
+
 def test_what_is_shown_is_saved_as_png_svg_and_csv(opened: Opened, tmp_path: Path) -> None:
     trace = make_trace()
     root = opened(explore(trace, picture="matrix"))

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
+from tests.support.attending_models import built, word_tokenizer
 from tests.support.on_screen import show, type_text
 from tests.support.ui_explorer import Explorer
 from tests.support.ui_jupyterlab import open_exported
@@ -189,6 +190,17 @@ def test_keys_step_play_choose_a_word_and_open_the_code(
     picture.press("End")
     expect(says).to_contain_text("Step 91 of 91: decoder, softmax. After “duerme” comes “<eos>”.")
     expect(words_in(root, "decoder.output")).to_have_text(["el", "gato", "negro", "duerme", "<eos>"])
+
+
+def test_a_decoder_alone_reads_its_words_and_predicts_those_after_them(
+    kept_page: Page, tmp_path: Path
+) -> None:
+    text = "when Mary went to the store"
+    view = vt.architecture(built("GPT-2")[0], text, tokenizer=word_tokenizer(ends=False))
+    root = show(kept_page, view, tmp_path, "architecture")
+    expect(root.locator(".vt-lane-title")).to_have_text(["reads", "predicts"])
+    expect(root.locator(".vt-headline")).to_contain_text(", the model predicts “")
+    assert root.locator(".vt-chip").all_inner_texts()[:6] == text.split()
 
 
 def test_going_deeper_and_back(kept_page: Page, tmp_path: Path, translator: Translator) -> None:

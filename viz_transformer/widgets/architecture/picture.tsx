@@ -72,11 +72,11 @@ function Stacked({ scene, stack }: { scene: Scene; stack: Stack }) {
   return (
     <g class={`vt-of-${role}`} font-size={size}>
       <text class="vt-lane-title" x={left / 2} y={title} data-slim={left < SLIM * unit}>
-        {stack === "encoder" ? "reads" : "has written"}
+        {stack === "encoder" || !lanes.count.encoder ? "reads" : "has written"}
       </text>
       {output && right < width - 4 && (
         <text class="vt-lane-title vt-of-query" x={(right + width) / 2} y={title}>
-          writes
+          {lanes.count.encoder ? "writes" : "predicts"}
         </text>
       )}
       {tokens.map((token, row) => {

@@ -27,7 +27,8 @@ export function headlineOf(told: Told): Piece[] {
   const word = named(roleOf(box), tokensOf(reply, box.stack)[row]);
   if (box.part === "output") {
     const [likeliest, share] = reply.likeliest?.[row]?.[0] ?? ["", 0];
-    const end = [", the model writes ", named("query", likeliest), `: ${percent(share)}`];
+    const verb = reply.source?.length ? "writes" : "predicts";
+    const end = [`, the model ${verb} “`, named("query", likeliest), `”: ${percent(share)}`];
     return [box.stack === "encoder" ? "In place of " : "After ", word, ...end];
   }
   const doing = doingOf(told);

@@ -197,23 +197,24 @@ function Words({ now, edit }: { now: Now; edit: ComponentChild }) {
   const choose = (stack: Stack, row: number) => frame.set(choiceOf(now, stack, row));
   const done = rows.get(boxes.at(-1)?.key ?? "") ?? 0;
   const writes = reply.target && reply.written;
+  const stack = reply.source?.length ? "encoder" : "decoder";
+  // A decoder alone reads its own words; those after the first are also what it writes.
+  const isAlone = stack === "decoder" && writes;
   return (
     <>
-      {Boolean(reply.source?.length) && (
-        <Chips
-          label="Words that are read"
-          tokens={reply.source ?? []}
-          kind="key"
-          chosen={box.stack === "encoder" ? chosen.encoder : null}
-          isQuery={roleOf(box) === "query"}
-          onChoose={(row) => choose("encoder", row)}
-        />
-      )}
-      {edit}
+      <Chips
+        label="Words that are read"
+        tokens={tokensOf(reply, stack).slice(0, isAlone ? 1 : undefined)}
+        kind="key"
+        chosen={box.stack === stack && !isAlone ? chosen[stack] : null}
+        isQuery={roleOf(box) === "query"}
+        onChoose={(row) => choose(stack, row)}
+      />
+      {!isAlone && edit}
       {Boolean(reply.source?.length) && writes && <span class="vt-arrow">→</span>}
       {writes && (
         <Chips
-          label="Words that are written"
+          label={isAlone ? "Words that follow" : "Words that are written"}
           tokens={writes}
           kind="query"
           there={done}
@@ -230,6 +231,7 @@ function Words({ now, edit }: { now: Now; edit: ComponentChild }) {
           }}
         />
       )}
+      {isAlone && edit}
     </>
   );
 }

@@ -117,6 +117,8 @@ function Pair({ shown, read }: { shown: DisplayedHead; read: Readout }) {
 function Equation({ shown, read, isRow }: { shown: DisplayedHead; read: Readout; isRow: boolean }) {
   if (!isRow || shown.limit !== null || shown.aggregate !== "head") return null;
   const terms = read.pairs.filter(({ weight }) => weight >= 0.005).slice(0, MOST_TERMS);
+  const start = (read.pairs[0]?.query ?? 0) * shown.cols;
+  const seen = shown.weights?.slice(start, start + shown.cols).filter((weight) => weight > 0).length ?? 0;
   return (
     <p class="vt-equation">
       {"softmax(q · Kᵀ / √dₖ) · V = "}
@@ -128,7 +130,7 @@ function Equation({ shown, read, isRow }: { shown: DisplayedHead; read: Readout;
           <bdi class="vt-of-key">{shortened(shown.keys[key], LETTERS)}</bdi>)
         </span>
       ))}
-      {terms.length < shown.cols && " + …"}
+      {terms.length < seen && " + …"}
     </p>
   );
 }

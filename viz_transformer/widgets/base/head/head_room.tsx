@@ -10,6 +10,7 @@ import { Range } from "../range.tsx";
 import { Chips } from "../sentence.tsx";
 import { Pieces, Stage } from "../stage.tsx";
 import type { Frame, stageOf } from "../stage_view.tsx";
+import { visible } from "../text.ts";
 import { Timeline } from "../timeline.tsx";
 import { useRoom } from "../use_room.ts";
 import { argmaxFinite, type Choice, computeHead, type Layer, matrixNamed } from "./arithmetic.ts";
@@ -160,14 +161,22 @@ function Work({ frame, snapshot, onPoint, onChoose }: WorkProps) {
   const rows = planOf(layer, step).rows?.filter((name) => SCORE_ROWS.includes(name)) ?? [];
   const above = places.find(({ part }) => part === "b");
   const corner = above && above.left > 10 * unit ? above : null;
+  const named = Math.max(0, ...(corner?.rowNames ?? []).map((name) => measure(visible(name)))) * 0.85 * unit;
+  const equation = equationOf(snapshot);
+  const right = measure(equation.slice(2).reduce((text, [, part]) => text + part, ""));
+  const free = (corner?.left ?? 0) - 24 - named;
   return (
     <div class="vt-work" ref={box} data-step={step} style={{ minHeight: `${Math.ceil(least)}px` }}>
       {corner && (
         <p
           class="vt-corner"
-          style={{ width: `${corner.left - 16}px`, height: `${corner.rows * corner.row}px` }}
+          style={{
+            width: `${free}px`,
+            height: `${corner.rows * corner.row}px`,
+            fontSize: `${Math.max(unit, Math.min(1.6 * unit, (0.95 * free) / right))}px`,
+          }}
         >
-          <Formula parts={equationOf(snapshot)} />
+          <Formula parts={equation} />
         </p>
       )}
       {places.map((place) => {

@@ -176,7 +176,7 @@ function fill(
     rows: matrix.rows,
     cols: matrix.cols,
     names: 0,
-    rowNames: at.row >= 1.05 * unit ? (rowNamesOf(snapshot, at.name) ?? singleName(snapshot, at)) : null,
+    rowNames: at.row >= 0.9 * unit ? (rowNamesOf(snapshot, at.name) ?? singleName(snapshot, at)) : null,
     colNames: colNamesOf(snapshot.layer, at.name),
     digits,
     size: size * unit,
