@@ -100,6 +100,10 @@ def test_the_card_of_a_live_model_has_the_losses_with_and_without_the_head() -> 
     np.testing.assert_allclose(
         view.card.losses_without, [-model.log_probs(text, off).mean() for text in texts]
     )
+    every = np.concatenate([model.log_probs(text) for text in texts])
+    without = np.concatenate([model.log_probs(text, off) for text in texts])
+    assert view.card.loss_change == pytest.approx(every.mean() - without.mean())
+    assert view.data["first"]["losses"]["whole"] == pytest.approx(-every.mean())
     reply = view.answer({"layer": 0, "head": 1})
     assert (reply["layer"], reply["head"]) == (0, 1)
     assert view.questions() == [{"layer": 1, "head": 1}, {"layer": 0, "head": 1}]

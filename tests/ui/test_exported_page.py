@@ -261,7 +261,7 @@ def test_a_part_in_eight_bits_says_what_it_holds_and_how_it_is_made(page: Page, 
 
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     root.get_by_role("button", name="Copy as Python").click()
-    expect(root.locator(".vt-copy [role=status]")).to_have_text("Copied.")
+    expect(root.locator(".vt-copy [aria-live]")).to_have_text("Copied.")
     lines = page.evaluate("navigator.clipboard.readText()")
     assert lines == root.locator(".vt-copy pre").inner_text()
     names: dict[str, Any] = {"vt": vt, "trace": trace}

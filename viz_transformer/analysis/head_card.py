@@ -89,6 +89,7 @@ class HeadCard:
         entropies: of every head the mean entropy as a share of its maximum, float64 [layer, head].
         losses: the mean loss of each text, in nats per token, float64 [text]; None where it was not measured.
         losses_without: the same with the head switched off.
+        n_losses: of how many tokens each is the mean, int [text]; None where that is not known.
     """
 
     kind: str
@@ -111,17 +112,29 @@ class HeadCard:
     entropies: Float64
     losses: Float64 | None = None
     losses_without: Float64 | None = None
+    n_losses: NDArray[np.int64] | None = None
+
+    @property
+    def mean_losses(self) -> tuple[float, float] | None:
+        """The mean over all tokens, with the head and without it; None where it was not measured."""
+        if self.losses is None or self.losses_without is None:
+            return None
+        whole, without = np.average([self.losses, self.losses_without], axis=1, weights=self.n_losses)
+        return float(whole), float(without)
 
     @property
     def loss_change(self) -> float | None:
         """The mean loss without the head minus that of the whole model; None where it was not measured."""
-        if self.losses is None or self.losses_without is None:
+        if self.mean_losses is None:
             return None
-        return float(np.mean(self.losses_without - self.losses))
+        whole, without = self.mean_losses
+        return without - whole
 
-    def with_losses(self, losses: Float64, losses_without: Float64) -> HeadCard:
-        """Return the card with the mean loss of each text, with the head and without it."""
-        return replace(self, losses=losses, losses_without=losses_without)
+    def with_losses(
+        self, losses: Float64, losses_without: Float64, n_losses: NDArray[np.int64] | None = None
+    ) -> HeadCard:
+        """Return the card with the mean loss of each text, with the head and without it, and its tokens."""
+        return replace(self, losses=losses, losses_without=losses_without, n_losses=n_losses)
 
     @property
     def arrays(self) -> dict[str, NDArray[np.generic]]:

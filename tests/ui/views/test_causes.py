@@ -79,6 +79,28 @@ def test_keys_and_thirty_clicks_patch_and_take_back(opened: Opened) -> None:
     expect(root.locator(".vt-cause-patch")).to_have_count(0)
 
 
+def test_where_the_page_has_no_words_it_tells_what_the_grid_holds(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viz_transformer.widgets.causes.view._MOST_CARRIED", 1)
+    root, view = opened()
+    grid, inspector = root.get_by_role("grid"), root.locator(".vt-inspector")
+    back = view.restored("positions")
+    at = int(abs(back[1]).argmin())
+    root.page.mouse.click(*place_of(grid, 1, at, 2, 3))
+    share = f"{round(100 * back[1, at])}%".replace("-", "−")
+    assert told(root).endswith(f"at layer 1, {share} comes back")
+    expect(root.locator(".vt-outcome-now")).to_contain_text(f"{share} · ")
+    expect(inspector.locator(".vt-equation")).to_have_text(re.compile(f"= {share}$"))
+    expect(inspector.get_by_role("alert")).to_contain_text("needs the running notebook")
+    expect(inspector).not_to_contain_text("writes")
+    root.page.keyboard.down("Shift")
+    root.page.mouse.click(*place_of(grid, 0, at, 2, 3))
+    assert told(root) == "What the clean run’s 2 parts would bring back is not known"
+    expect(root.locator(".vt-stage").get_by_role("alert").first).to_contain_text("needs the running notebook")
+    expect(root.locator(".vt-outcome-now, .vt-equation")).to_have_count(0)
+
+
 def test_each_picture_is_in_the_page(opened: Opened) -> None:
     root, view = opened()
     root.get_by_role("button", name="Heads").click()

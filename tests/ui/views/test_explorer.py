@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,10 +17,12 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.hand_made_traces import attention, make_trace, vision_trace
 from tests.support.on_screen import number, show
+from tests.support.spanish_models import small_language_model
 from tests.support.ui_explorer import places
 from tests.support.ui_jupyterlab import next_frames
 from tests.support.ui_pages import picture, press
 from viz_transformer.analysis import output_rollout, rollout
+from viz_transformer.attribution import score_parts
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import AttentionExplorer, explore
 
@@ -279,6 +282,19 @@ def test_a_word_behind_the_patches_is_no_patch_and_lights_the_one_it_attends_to(
 
 
 # --- Several heads, words and differences ---------------------------------------------------------
+
+
+def test_a_page_says_that_a_score_is_divided_in_the_notebook(opened: Opened) -> None:
+    model = small_language_model()
+    trace = model.trace("el gato duerme")
+    parts = partial(score_parts, model.model, "el gato duerme", tokenizer=model.vocabulary)
+    told = "What the score is made of needs the running notebook."
+    root = opened(explore(trace, picture="matrix", query=2, score_parts=parts))
+    expect(root.locator(".vt-inspector")).to_contain_text(told)
+    expect(root.get_by_role("button", name="What the score is made of")).to_have_count(0)
+    root = opened(explore(trace, picture="matrix", query=2))
+    expect(pair_of(root)).to_be_visible()
+    expect(root).not_to_contain_text(told)
 
 
 def test_several_heads_are_shown_as_one(opened: Opened) -> None:

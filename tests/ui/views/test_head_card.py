@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
+import viz_transformer as vt
+from tests.support.on_screen import show
 from tests.support.ui_jupyterlab import LabPage
 
 CARD = "import viz_transformer as vt\nview = vt.head_card(n_texts=12)\nview"
@@ -38,6 +41,16 @@ def test_a_chosen_point_shows_the_card_of_its_head(lab: LabPage) -> None:
     examples.last.click()
     expect(examples.last).to_have_attribute("aria-pressed", "true")
     lab.wait_for_value("view.card.examples[view.example] is not None", True)
+
+
+def test_the_inspector_names_the_word_that_looks_and_not_the_one_that_it_writes(
+    kept_page: Page, tmp_path: Path
+) -> None:
+    view = vt.head_card(n_texts=12)
+    root = show(kept_page, view, tmp_path, "head-card")
+    first = view.data["first"]["examples"][view.example]
+    assert first["keys"][first["own"]] != first["query"]
+    expect(root.locator(".vt-inspector .vt-of-query")).to_have_text(first["keys"][first["own"]])
 
 
 def test_the_inspector_shows_what_a_score_is_made_of(lab: LabPage) -> None:

@@ -40,8 +40,13 @@ def losses(root: Locator) -> list[list[float]]:
 
 
 def words(root: Locator) -> list[str]:
-    """The words that the model writes now."""
-    return root.locator(".vt-word:is(.vt-of-query, .vt-came)").all_text_contents()
+    """The words that the model writes now: those of the lower row."""
+    lowest = """(words) => {
+      const top = (word) => word.transform.baseVal[0].matrix.f;
+      const last = Math.max(...words.map(top));
+      return words.filter((word) => top(word) === last).map((word) => word.textContent);
+    }"""
+    return root.locator(".vt-word").evaluate_all(lowest)
 
 
 def check_words(root: Locator, translator: vt.Translator, factors: list[dict], text: str = SENTENCE) -> None:

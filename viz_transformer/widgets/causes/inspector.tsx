@@ -25,29 +25,40 @@ const MOST = 8; // cells that are listed
 interface PatchProps {
   theme: Theme;
   start: Start;
+  patches: readonly Place[];
   reply: Patched | undefined;
+  /** The metric, which the grid may hold where the words are not known. */
+  value: number | undefined;
+  /** Why the words are not known. */
+  failure: string;
   code: string[];
 }
 
-export function PatchInspector({ theme, start, reply, code }: PatchProps) {
+export function PatchInspector({ theme, start, patches, reply, value, failure, code }: PatchProps) {
   const [clean, corrupted] = [start.clean!, start.corrupted!];
   const shown = reply ?? { ...corrupted, before: corrupted.shares };
   const bars = shown.words.map((each, i) => {
     const [was, now] = [percent(shown.before[i]!), percent(shown.shares[i]!)];
     return [word(each), shown.shares[i]!, { told: was === now ? now : `${was} → ${now}` }] as const;
   });
-  const [value, from, to] = [reply?.value ?? corrupted.value, corrupted.value, clean.value];
+  const isPatched = patches.length > 0;
+  const [now, from, to] = [isPatched ? value : corrupted.value, corrupted.value, clean.value];
   const less = (number: number) => `(${formatNumber(number, 2)} ${formatSigned(-from, 2)})`;
   return (
     <>
-      <section>
-        The corrupted run {reply ? "now writes" : "writes"}
-        <Bars {...{ theme, bars, label: "likeliest words", kind: "probability" }} />
-      </section>
-      <p class="vt-equation">
-        {less(value)} / {less(to)} ={" "}
-        <b data-changed={reply !== undefined}>{percentBack((value - from) / (to - from))}</b>
-      </p>
+      {isPatched && !reply ? (
+        <p role={failure ? "alert" : "status"}>{failure || "…"}</p>
+      ) : (
+        <section>
+          The corrupted run {reply ? "now writes" : "writes"}
+          <Bars {...{ theme, bars, label: "likeliest words", kind: "probability" }} />
+        </section>
+      )}
+      {now !== undefined && (
+        <p class="vt-equation">
+          {less(now)} / {less(to)} = <b data-changed={isPatched}>{percentBack((now - from) / (to - from))}</b>
+        </p>
+      )}
       <Code lines={code} />
       <Doors />
     </>

@@ -33,13 +33,15 @@ export function placeName(picture: Picture, grid: Grid, { layer, at }: Place): s
   return column === "in" ? `${row} as it enters` : `${row} at layer ${column}`;
 }
 
-/** "With the clean run’s John at layer 12, it writes Mary, not John" */
+/** "With the clean run’s John at layer 12, it writes Mary, not John"; without the words, what comes back. */
 export function patchedInWords(
   start: Start,
   grid: Grid,
   picture: Picture,
   patches: readonly Place[],
   reply: Patched | undefined,
+  value: number | undefined,
+  failure: string,
 ): Piece[] {
   const [clean, corrupted] = [start.clean!, start.corrupted!];
   if (!patches.length)
@@ -52,19 +54,22 @@ export function patchedInWords(
   const [first] = patches as [Place];
   const what = patches.length > 1 ? `${patches.length} parts` : placeName(picture, grid, first);
   const begin = `With the clean run’s ${what}, `;
-  if (!reply) return [begin, "…"];
+  if (!reply && value !== undefined) return [begin, `${shareBack(start, value)} comes back`];
+  if (!reply) return failure ? [`What the clean run’s ${what} would bring back is not known`] : [begin, "…"];
   const [was, now] = [word(corrupted.words[0]!), word(reply.words[0]!)];
   if (was === now) return [begin, "it still writes ", named("query", was)];
   return [begin, "it writes ", named("you", now), ", not ", { role: "was", word: was }];
 }
+
+const shareBack = ({ clean, corrupted }: Start, value: number) =>
+  percentBack((value - corrupted!.value) / (clean!.value - corrupted!.value));
 
 /** "Mary − John: −5.49 → 6.23, 101% of the way to the clean run's 6.12." */
 export function metricInWords(start: Start, value: number | undefined): string {
   const [clean, corrupted] = [start.clean!.value, start.corrupted!.value];
   const name = metricName(start.metric);
   if (value === undefined) return `Measured: ${name}.`;
-  const share = percentBack((value - corrupted) / (clean - corrupted));
-  return `${name}: ${formatNumber(corrupted, 2)} → ${formatNumber(value, 2)}, ${share} of the way to the clean run’s ${formatNumber(clean, 2)}.`;
+  return `${name}: ${formatNumber(corrupted, 2)} → ${formatNumber(value, 2)}, ${shareBack(start, value)} of the way to the clean run’s ${formatNumber(clean, 2)}.`;
 }
 
 /** The row from which on the answer of a position is the first; after the last row, if it never is. */

@@ -171,14 +171,19 @@ function patchZones({ frame, replies, place }: Shown): Zones {
   const press = (to: Place, isAdding: boolean) =>
     set((now) => ({ ...to, patches: withPatch(now.patches, to, isAdding) }));
   return {
-    headline: <Pieces pieces={patchedInWords(start, grid, what, patches, reply)} />,
-    line: failure ? <span role="alert">{failure}</span> : metricInWords(start, value),
+    headline: <Pieces pieces={patchedInWords(start, grid, what, patches, reply, value, failure)} />,
+    line: failure && value === undefined ? <span role="alert">{failure}</span> : metricInWords(start, value),
     controls: (
       <button type="button" disabled={!patches.length} onClick={() => set({ patches: [] })}>
         Nothing patched
       </button>
     ),
-    inspector: <PatchInspector {...{ theme, start, reply }} code={codeOf(what, patches, place)} />,
+    inspector: (
+      <PatchInspector
+        {...{ theme, start, patches, reply, value, failure }}
+        code={codeOf(what, patches, place)}
+      />
+    ),
     picture: (
       <Framed
         {...{ grid, theme, unit, patches, others }}

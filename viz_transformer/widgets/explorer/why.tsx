@@ -42,7 +42,7 @@ interface WhyProps {
   read: Readout;
 }
 
-/** A button for the chosen weight, the strongest of a chosen row; then its score in parts. */
+/** A button for the chosen weight, the strongest of a chosen row; then its score in parts. A page alone has none. */
 export function Why({ room, snapshot, read }: WhyProps) {
   const { model, traits, redraw } = room.frame;
   const kernel = useKernel(model);
@@ -56,10 +56,11 @@ export function Why({ room, snapshot, read }: WhyProps) {
     tokenOf(shown.keyAxis, pair?.key ?? null),
   ];
   const [head] = shown.heads;
-  const can = traits.has_parts && room.canAsk && shown.plain && shown.limit === null && lit.query !== null;
+  const can = traits.has_parts && shown.plain && shown.limit === null && lit.query !== null;
   const place = `${lit.kind} ${head?.join(" ")} ${query} ${key}`;
   useEffect(() => setWanted((was) => (was === place ? was : "")), [place]);
   if (!can || !head || query === null || key === null || pair?.masked) return null;
+  if (!room.canAsk) return <p class="vt-caption">What the score is made of needs the running notebook.</p>;
   if (wanted !== place)
     return (
       <p>

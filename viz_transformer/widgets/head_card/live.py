@@ -172,7 +172,7 @@ def _texts(
 
 def _card(read: _Read, score: _Score, texts: Sequence[Any], kind: str, layer: int, head: int) -> HeadCard:
     """Read all texts, and sum up what one head does in them and what the loss is without it."""
-    losses: list[tuple[float, float]] = []
+    losses: list[tuple[float, float, int]] = []
 
     def traces() -> Iterator[ForwardTrace]:
         off = HeadChange(kind, layer, head, factor=0.0)
@@ -181,13 +181,13 @@ def _card(read: _Read, score: _Score, texts: Sequence[Any], kind: str, layer: in
             yield read(text)
             both = score(text, []), score(text, [off])
             if both[0] is not None and both[1] is not None:
-                losses.append((-float(both[0].mean()), -float(both[1].mean())))
+                losses.append((-float(both[0].mean()), -float(both[1].mean()), both[0].size))
 
     card = sum_up(traces(), kind, layer, head)
     if len(losses) < len(texts):
         return card
-    whole, without = np.array(losses).T  # each [text]
-    return card.with_losses(whole, without)
+    whole, without, counts = (np.array(each) for each in zip(*losses, strict=True))  # each [text]
+    return card.with_losses(whole, without, counts)
 
 
 def _ours(model: TextModel[Any, Any, Any]) -> tuple[_Read, _Score]:

@@ -141,10 +141,11 @@ class HeadCardView(View):
 def _payload(card: HeadCard) -> dict[str, Any]:
     """Return a card as plain JSON."""
     losses = None
-    if card.losses is not None and card.losses_without is not None:
+    if card.losses is not None and card.losses_without is not None and card.mean_losses is not None:
+        whole, without = card.mean_losses
         losses = {
-            "whole": float(card.losses.mean()),
-            "without": float(card.losses_without.mean()),
+            "whole": whole,
+            "without": without,
             "worse": int((card.losses_without > card.losses).sum()),
         }
     return {

@@ -176,7 +176,7 @@ function Inspector({ frame, card }: PartProps) {
       {example && (
         <section aria-label="Weights of the example">
           <b class="vt-of-query">
-            <bdi>{written(example.query)}</bdi>
+            <bdi>{written((example.own !== null && example.keys[example.own]) || example.query)}</bdi>
           </b>{" "}
           looks at
           <Bars theme={frame.theme} label="weights" kind="weight" bars={bars} />
