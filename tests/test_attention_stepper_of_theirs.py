@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 
 import viz_transformer as vt
 from tests.support.attending_models import built, word_tokenizer
+from tests.support.causal_models import byte_tokenizer, gpt2
 from tests.support.huggingface_models import frozen, same, state
 from tests.support.refusals import assert_refused
 from viz_transformer.intervening import find_sites
@@ -65,6 +67,21 @@ def test_weights_and_results_are_the_model_s(name: str) -> None:
     assert same(before, state(model))
     view.text, view.layer = "the cat sleeps", 0
     assert view.steps.key_tokens[:3] == ("the", "cat", "sleeps") or view.kind == "cross"
+
+
+def test_a_query_is_named_as_people_write_it() -> None:
+    words = byte_tokenizer("when Mary gave John the cat the")
+    model, text = gpt2(len(words)), "John gave Mary the cat the"
+    for query, place in (("ĠMary", -4), ("Mary", -4), (" Mary", -4), ("·Mary", -4), ("cat", -2)):
+        view = vt.attention_stepper(model, text, tokenizer=words, query=query)
+        assert view.query == len(view.steps.query_tokens) + place, query
+    stepper = partial(vt.attention_stepper, model, text, tokenizer=words)
+    assert_refused(
+        [
+            (lambda: stepper(query="Marx"), "'Marx' is not in 'Jo hn ·gave ·Mary ·the ·cat ·the'"),
+            (lambda: stepper(query="the"), "'the' stands at positions .4, 6."),
+        ]
+    )
 
 
 def test_what_cannot_be_computed_is_refused_in_one_line() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import viz_transformer as vt
+from tests.support.causal_models import byte_tokenizer, gpt2
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.hand_made_trainings import make_training
@@ -69,6 +70,8 @@ CHOSEN: dict[str, dict[str, Any]] = {
     "embedding map": {"token": "cat", "zoom": 2},
 }
 
+MARY, JOHN = " when Mary gave John the cat", " when John gave Mary the cat"
+
 #: Views on the stage, whose inspectors offer the lines, which know no sentences that a mask lab was given.
 NAMES = [
     name
@@ -106,6 +109,88 @@ def test_the_lines_make_the_same_view(name: str) -> None:
     wanted, found = ({each: getattr(one, each) for each in state_traits(view)} for one in (view, made))
     assert found == wanted, lines
     assert all(len(line) < 200 for line in lines)
+
+
+#: Of a model of Hugging Face's, and what the reader gave besides.
+THEIRS: dict[str, tuple[Callable[[Any, Any], View], str, dict[str, Any]]] = {
+    "stepper": (
+        lambda model, words: vt.attention_stepper(model, MARY, tokenizer=words, query="gave"),
+        f'vt.attention_stepper(model, "{MARY}", tokenizer=tokenizer)',
+        {"temperature": 0.5},
+    ),
+    "beam stepper": (
+        lambda model, words: vt.beam_stepper(model, MARY, tokenizer=words, max_new_tokens=3),
+        f'vt.beam_stepper(model, "{MARY}", tokenizer=tokenizer, max_new_tokens=3)',
+        {"beam_width": 2},
+    ),
+    "embedding map": (
+        lambda model, words: vt.embedding_map(model, "Mary", tokenizer=words),
+        "vt.embedding_map(model, tokenizer=tokenizer)",
+        {"zoom": 2},
+    ),
+    "architecture": (
+        lambda model, words: vt.architecture(model, MARY, tokenizer=words),
+        f'vt.architecture(model, "{MARY}", tokenizer=tokenizer)',
+        {"sentence": f"{MARY} gave", "step": 9},
+    ),
+    "head lab": (
+        lambda model, words: vt.head_lab(model, MARY, tokenizer=words, metric=(" Mary", " John")),
+        f'vt.head_lab(model, "{MARY}", tokenizer=tokenizer)',
+        {"head": 1},
+    ),
+    "patch lens": (
+        lambda model, words: vt.patch_lens(model, MARY, JOHN, (" Mary", " John"), tokenizer=words),
+        "vt.patch_lens(model, clean, corrupted, metric=(' Mary', ' John'), tokenizer=tokenizer)",
+        {"picture": "heads"},
+    ),
+    "patch lens of a function": (
+        lambda model, words: vt.patch_lens(model, MARY, JOHN, first_logit, tokenizer=words, kind="decoder"),
+        "vt.patch_lens(model, clean, corrupted, metric=metric, tokenizer=tokenizer, kind='decoder')",
+        {},
+    ),
+    "head card": (
+        lambda model, words: vt.head_card(model, [MARY, JOHN], layer=1, head=0, tokenizer=words),
+        "vt.head_card(model, texts, layer=1, head=0, tokenizer=tokenizer)",
+        {},
+    ),
+    "studio": (
+        lambda model, words: vt.studio(model, MARY, tokenizer=words, room="head")._open("head"),
+        f'vt.attention_stepper(model, "{MARY}", tokenizer=tokenizer)',
+        {"step": 2},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_the_lines_have_the_tokenizer_and_the_metric(name: str) -> None:
+    words = byte_tokenizer(f"{MARY} {JOHN}")
+    model = gpt2(len(words))
+    make, call, chosen = THEIRS[name]
+    view = make(model, words)
+    given = {"clean": MARY, "corrupted": JOHN, "metric": first_logit, "texts": [MARY, JOHN]}
+    assert copied(view)[0] == f"view = {call}"
+    for trait, value in chosen.items():
+        setattr(view, trait, value)
+    names: dict[str, Any] = {"vt": vt, "model": model, "tokenizer": words, **given}
+    exec("\n".join(copied(view)), names)
+    wanted, found = (
+        {each: getattr(one, each) for each in state_traits(view)} for one in (view, names["view"])
+    )
+    assert found == wanted
+
+
+def first_logit(logits: Any) -> Any:
+    return logits[-1, 0]
+
+
+def test_a_picture_at_its_end_and_parts_of_scores_need_no_lines() -> None:
+    words = byte_tokenizer(MARY)
+    picture = vt.architecture(gpt2(len(words)), MARY, tokenizer=words)
+    picture.sentence = f"{MARY} gave"
+    picture.step = len(picture.steps) - 1
+    assert len(copied(picture)) == 1
+    explorer = vt.explore(make_trace(), score_parts=vt.attribution.score_parts)
+    assert not any("has_parts" in line for line in copied(explorer))
 
 
 def test_the_lines_are_short() -> None:

@@ -20,6 +20,7 @@ test("a word is found without its accents, first whole, then by its beginning", 
   const tokens = ["está", "esta", "estamos", "fiesta", "<eos>"];
   assert.deepEqual(map.findTokens(tokens, "esta"), ["esta", "está", "estamos", "fiesta"]);
   assert.deepEqual(map.findTokens(tokens, " Está "), ["está", "esta", "estamos", "fiesta"]);
+  assert.deepEqual(map.findTokens(["Rome", "Ġ", "ĠRomeo", "ĠRome"], "Rome"), ["ĠRome", "Rome", "ĠRomeo"]);
   for (const typed of ["x", " "]) assert.deepEqual(map.findTokens(tokens, typed), []);
 });
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +10,9 @@ import numpy as np
 from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 from viz_transformer.trace import FloatArray, ForwardTrace, attention_of
+
+#: What tokenizers write before a token that begins a word.
+_MARKS = ("Ġ", "▁")
 
 
 def word_index(tokens: Sequence[str], word: int | str) -> int:
@@ -20,20 +24,24 @@ def word_index(tokens: Sequence[str], word: int | str) -> int:
 
     Args:
         tokens: the sentence.
-        word: one of them, or its position.
+        word: one of them, with a tokenizer's sign for a space or as people write it; or its position.
 
     Raises:
         UserError: if the word is not there, or stands there more than once.
     """
     if isinstance(word, str):
-        places = [index for index, token in enumerate(tokens) if token == word]
+        begun = [mark + word.lstrip(" ·") for mark in _MARKS]
+        names = (word, *begun) if word[:1] not in (" ", "·") else (word, *begun, word.lstrip(" ·"))
+        found = next((name for name in names if name in tokens), word)
+        places = [index for index, token in enumerate(tokens) if token == found]
         if len(places) == 1:
             return places[0]
         if places:
             raise UserError(f"{word!r} stands at positions {places}; give the one you mean")
     elif isinstance(word, int | np.integer) and 0 <= word < len(tokens):
         return word
-    raise UserError(f"{shown(word)} is not in {' '.join(tokens)!r}; choose one of its words")
+    sentence = " ".join(re.sub("^[Ġ▁]+", lambda marks: "·" * len(marks[0]), token) for token in tokens)
+    raise UserError(f"{shown(word)} is not in {sentence!r}; choose one of its words")
 
 
 def weights_between(trace: ForwardTrace, kind: str, query: int | str, key: int | str) -> FloatArray:

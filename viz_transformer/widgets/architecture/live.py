@@ -132,8 +132,6 @@ def _theirs(
         return layer_payload(layer_steps(model.model, run, request["kind"], request["layer"]), sentence)
 
     _, parts, logits = read(text)
-    if parts[-1].kind == "rest" and step == -1:
-        step = -2
     site = find_sites(model.model)[0]
     width = next(part.vectors for part in parts if part.vectors is not None).shape[-1]
     view = Architecture(
@@ -149,6 +147,7 @@ def _theirs(
         kinds=(site.kind,),
         step=step,
     )
+    view.made_with(tokenizer=model.tokenizer)
     return give_engine(view, "architecture", model, engine)
 
 

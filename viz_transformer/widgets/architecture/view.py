@@ -104,14 +104,14 @@ class Architecture(View):
             sizes: ``d_model``, ``n_heads`` and ``n_words``, the size of the vocabulary.
             kinds: those of attention of which `answer` gives a layer's numbers, asked for with
                 ``{"sentence": str, "kind": str, "layer": int}``.
-            step: the first step; -1 is the last.
+            step: the first step; -1 is the last, but for what the model does after its output.
 
         Raises:
             UserError: if the text cannot be read, or there is no such step.
         """
         self._known: dict[str, dict[str, Any]] = {sentence: answer({"sentence": sentence})}
         steps = steps_of(list(map(dict, boxes)), _length(self._known[sentence], "target"))
-        step = step + len(steps) if step < 0 else step
+        step = _opening(steps) if step == -1 else step + len(steps) if step < 0 else step
         check_index("step", step, len(steps), owner="the sentence has")
         traits = {
             "about": _ABOUT,
@@ -124,6 +124,7 @@ class Architecture(View):
         super().__init__(answer=answer, traits=traits)
         self.box = steps[step].box
         self.step = step
+        self._tell_opening()
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to one request, as the page would get it.
@@ -297,6 +298,12 @@ class Architecture(View):
                 raise SelectionError(str(error)) from error
         return self._known[sentence]
 
+    def _tell_opening(self) -> None:
+        """Tell the page where the call that makes this view opens it."""
+        at = _opening(self.steps)
+        opening = {"step": at, "box": self.steps[at].box}
+        self.made = {**self.made, "usual": {**self.made["usual"], **opening}}
+
     @traitlets.validate("sentence")
     def _check_sentence(self, proposal: dict[str, Any]) -> str:
         self._read(proposal["value"])
@@ -304,6 +311,7 @@ class Architecture(View):
 
     @traitlets.observe("sentence")
     def _fit_step(self, _: object) -> None:
+        self._tell_opening()
         if self._from_page:  # which chooses the word, and the step, with the sentence
             return
         self.row = None
@@ -357,6 +365,11 @@ class Architecture(View):
         if not 0.5 <= proposal["value"] <= 8:
             raise SelectionError(f"pace={proposal['value']:g}; give 0.5 to 8 steps a second")
         return proposal["value"]
+
+
+def _opening(steps: Sequence[Step]) -> int:
+    """Return the step at which a picture begins: the last, but for what a model does after its output."""
+    return len(steps) - (2 if steps[-1].box == "rest" else 1)
 
 
 def _length(reply: Mapping[str, Any], side: str) -> int:

@@ -141,6 +141,7 @@ def attention_stepper(
             "temperature": float(changes.temperature),
         },
     )
+    view.made_with(tokenizer=getattr(model, "tokenizer", None), interventions=interventions)
     context = {"interventions": plain_interventions(changes)}
     return give_engine(view, "attention_stepper", model, engine, context)
 

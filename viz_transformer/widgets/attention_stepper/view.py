@@ -65,6 +65,7 @@ class AttentionStepper(View):
     _esm = bundle(__file__)
     _css = styles(__file__)
     _made_by = "vt.attention_stepper(model, {text})"
+    _call_sets = ("layer", "head", "query")
     shares = Shares({"sentence": "text", **HEAD, **PAIR})
 
     data = traitlets.Dict(help="one layer as the page reads it; see `layer_payload`").tag(

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 #: A request and its reply: plain JSON values, and bytes anywhere among the reply's values.
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
+#: The most letters of an argument that is written out in a call.
+_LONGEST = 80
+
 
 class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
     """The base class of all views. What the viewer chooses is a trait, and setting it changes the view.
@@ -95,6 +98,17 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         usual = {name: traits[name].default(self) for name in state_traits(self)}
         differ = [name for name in usual if name in given and given[name] != usual[name]]
         return {"by": self._made_by, "usual": usual, "always": [*{*self._call_sets, *differ}]}
+
+    def made_with(self, **given: Any) -> None:
+        """Add to the call that makes this view what it was given besides, None left out.
+
+        Args:
+            given: the arguments by name; short ones of words and whole numbers are written out, and others
+                are their name.
+        """
+        written = [f", {name}={_written(name, value)}" for name, value in given.items() if value is not None]
+        if written and self.made:
+            self.made = {**self.made, "by": f"{self.made['by'][:-1]}{''.join(written)})"}
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a trait, or refuse the value in one line."""
@@ -236,6 +250,13 @@ def _refusing() -> Iterator[None]:
         raise
     except (traitlets.TraitError, OverflowError, RecursionError) as error:
         raise SelectionError(f"{error!s:.300}") from error
+
+
+def _written(name: str, value: Any) -> str:
+    """Return an argument as a call has it: see `View.made_with`."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    is_plain = all(type(each) in (str, int) for each in parts) and len(repr(value)) < _LONGEST
+    return repr(value).replace("{", "\\x7b") if is_plain else name  # a brace would begin a trait's name
 
 
 def split_bytes(value: Any) -> tuple[Any, list[bytes]]:

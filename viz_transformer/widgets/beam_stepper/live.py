@@ -86,6 +86,8 @@ def beam_stepper(
         length_penalty=length_penalty,
     )
     view.decodes = not any(isinstance(each, HuggingFaceText) for each in named.values())
+    tokenizer = getattr(next(iter(named.values())), "tokenizer", None)
+    view.made_with(tokenizer=tokenizer, max_new_tokens=max_new_tokens)
     return give_engine(view, "beam_stepper", named, engine)
 
 

@@ -72,6 +72,7 @@ def patch_lens(
     Raises:
         UserError: as `vt.attribution.patching`.
     """
+    asked = {"metric": metric, "tokenizer": tokenizer, "kind": kind, "target": target, "position": position}
     if isinstance(model, MaskedModel):
         clean, corrupted = (model.ids(text) if isinstance(text, str) else text for text in (clean, corrupted))
     if isinstance(model, TextModel):
@@ -100,12 +101,14 @@ def patch_lens(
         check_index("layer", request["layer"], len(runs[what].places), owner="the grid has")
         return {"values": measured(what, request["layer"])}
 
-    return Causes(
+    view = Causes(
         start,
         _finder(model, clean, of_positions, options),
         answer,
         [{"layer": first, "at": back.index(max(back))}],
     )
+    view.made_with(**asked)
+    return view
 
 
 def _usual(model: Any, clean: PromptLike, corrupted: PromptLike, options: dict[str, Any]) -> MetricLike:

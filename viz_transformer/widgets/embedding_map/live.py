@@ -53,7 +53,9 @@ def embedding_map(
     model = load_translator() if model is None else model
     words = (token,) if isinstance(token, str) else None if token is None else given_texts(token, "token")
     if is_huggingface(model):
-        return _map_of_theirs(HuggingFaceReader(model, tokenizer), words or ())
+        view = _map_of_theirs(HuggingFaceReader(model, tokenizer), words or ())
+        view.made_with(tokenizer=tokenizer)
+        return view
     check_suits(model, ("translate", "continue", "fill"), "a map of its words")
     token = words[0] if words else "tired"
     vocabulary = model.vocabulary

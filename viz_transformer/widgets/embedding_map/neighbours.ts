@@ -141,7 +141,13 @@ export function analogies(table: Table, a: number, near: Neighbour[], count = 3)
     .slice(0, count);
 }
 
-/** The tokens that a text may mean: the one written so, else those that begin with it, else those that hold it. */
+/** The tokens that are written as a text is: the beginning of a word, with its tokenizer's sign, before others. */
+export function spelledSo(tokens: readonly string[], text: string): string[] {
+  const word = text.trim();
+  return word ? ["Ġ", "▁", ""].map((mark) => mark + word).filter((each) => tokens.includes(each)) : [];
+}
+
+/** The tokens that a text may mean: those written so, else those that begin with it, else those that hold it. */
 export function findTokens(tokens: readonly string[], text: string): string[] {
   const plain = (word: string) =>
     word
@@ -151,9 +157,8 @@ export function findTokens(tokens: readonly string[], text: string): string[] {
       .toLowerCase();
   const wanted = plain(text.trim());
   if (!wanted) return [];
-  const exact = tokens.filter((each) => each === text.trim());
   const same = tokens.filter((each) => plain(each) === wanted);
   const begun = tokens.filter((each) => plain(each).startsWith(wanted));
   const held = tokens.filter((each) => plain(each).includes(wanted));
-  return [...new Set([...exact, ...same, ...begun, ...held])];
+  return [...new Set([...spelledSo(tokens, text), ...same, ...begun, ...held])];
 }

@@ -17,6 +17,7 @@ import {
   nearest,
   type Neighbour,
   readEmbeddings,
+  spelledSo,
   withFound,
 } from "./neighbours.ts";
 import { newestReply } from "../base/replies.ts";
@@ -149,14 +150,19 @@ function Search({ tokens, token, problem, onFind, onAsk }: SearchProps) {
             const text = event.currentTarget.value;
             setTyped(text);
             setSaid("");
-            if (tokens.includes(text)) onFind(text);
+            const isReplaced = !event.inputType || event.inputType === "insertReplacementText";
+            const isPicked = isReplaced && tokens.includes(text); // of the list
+            const to = isPicked ? text : spelledSo(tokens, text)[0];
+            if (isPicked) setTyped(null);
+            if (to && (isPicked || to !== text || !onAsk)) onFind(to); // Python may know a word written so
           }}
           onKeyDown={(event) => {
             event.stopPropagation();
             if (event.key !== "Enter" || event.isComposing) return;
             event.preventDefault();
             const text = event.currentTarget.value;
-            if (onAsk && text.trim() && !tokens.includes(text)) {
+            if (typed === null) return;
+            if (onAsk && text.trim()) {
               setTyped(null);
               onAsk(text.trim());
               return;

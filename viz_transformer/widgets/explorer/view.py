@@ -186,7 +186,7 @@ class AttentionExplorer(View):
     )
     grid = Checked([], help="rows and columns of patches").tag(sync=True)
     image = Checked({}, help="width, height and RGB bytes of the picture").tag(sync=True)
-    has_parts = traitlets.Bool(False, help="whether a function divides scores").tag(sync=True)
+    has_parts = traitlets.Bool(False, help="whether a function divides scores").tag(sync=True, content=True)
     text_size = TextSize()
 
     def __init__(

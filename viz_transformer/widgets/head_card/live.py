@@ -94,10 +94,12 @@ def head_card(
             "vt.load_translator(), vt.load_language_model() or vt.load_masked_model() returns"
         )
     kept = _texts(model, texts, n_texts)
-    kind = _kind(model, kind)
+    asked_kind, kind = kind, _kind(model, kind)
     if layer is None or head is None:
         layer, head = _clearest(map(read, kept[:_TRIED]), kind, layer, head)
-    return HeadCardView(lambda *place: _card(read, score, kept, kind, *place), layer, head)
+    view = HeadCardView(lambda *place: _card(read, score, kept, kind, *place), layer, head)
+    view.made_with(tokenizer=tokenizer, kind=asked_kind)
+    return view
 
 
 def _kind(model: Any, kind: str | None) -> str:

@@ -79,6 +79,7 @@ def head_lab(
         scoring = HuggingFaceScores(model, text, tokenizer)
         names = list(map(scoring.named, measured))
         view = HeadLab(lambda request: ablate(scoring, request), scoring.text, scoring.task, metric=names)
+        view.made_with(tokenizer=tokenizer)
         return give_engine(view, "head_lab", scoring, engine)
     model = text_model_of(model, DEFAULT_TEXTS, "a head lab", tokenizer, max_new_tokens)
     text = text_for(model, cast("str | None", text), DEFAULT_TEXTS, "a head lab")
@@ -89,6 +90,7 @@ def head_lab(
         ranks_first=not is_theirs,
         metric=list(map(model.named, measured)) if is_theirs else measured,
     )
+    view.made_with(tokenizer=getattr(model, "tokenizer", None), max_new_tokens=max_new_tokens)
     return give_engine(view, "head_lab", model, engine)
 
 
