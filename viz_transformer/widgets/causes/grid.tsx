@@ -92,8 +92,10 @@ function Drawn(props: Part) {
   const [isFocused, setFocused] = useState(false);
   const at = chosen ?? wanted;
   const here = { layer: Math.min(columns - 1, at.layer), at: Math.min(rows - 1, at.at) };
-  const latest = useRef(here); // two keys may come in one frame
-  latest.current = here;
+  const latest = useRef(here); // two keys may come in one frame, before what is chosen comes back
+  useLayoutEffect(() => {
+    latest.current = here;
+  }, [here.layer, here.at]);
   const focus = (place: Place) => {
     latest.current = place;
     setWanted(place);
