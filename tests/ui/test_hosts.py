@@ -79,7 +79,7 @@ def check_looks(page: Page, theme: str, ground: str, stills: int) -> None:
         expect(view).to_have_css("background-color", ground)
         expect(view).to_be_visible()
     expect(page.locator(".vt-still img").filter(visible=True)).to_have_count(0)
-    words = page.locator(".vt-head-lab .vt-word.vt-of-query")
+    words = page.locator(".vt-head-lab .vt-written .vt-word")
     expect(words).to_have_text(["el", "gato", "negro", "duerme", "<eos>"])
 
 
@@ -91,7 +91,9 @@ def check_answers(page: Page) -> None:
     expect(explorer.title).to_contain_text("layer 0 · head 3")  # the click says layer 1
 
     lab = page.locator(".vt-head-lab")
-    lab.get_by_role("button", name=re.compile("^cross layer 1 head 2, ")).click()
+    head = lab.get_by_role("button", name=re.compile("^cross layer 1 head 2, "))
+    head.click()  # chosen
+    head.click()  # switched off
     expect(lab.locator(".vt-headline")).to_contain_text("Without cross head 1·2")
     expect(lab.locator(".vt-line")).to_contain_text(re.compile(r"Loss 0\.\d+ → "))
 

@@ -40,13 +40,8 @@ def losses(root: Locator) -> list[list[float]]:
 
 
 def words(root: Locator) -> list[str]:
-    """The words that the model writes now: those of the lower row."""
-    lowest = """(words) => {
-      const top = (word) => word.transform.baseVal[0].matrix.f;
-      const last = Math.max(...words.map(top));
-      return words.filter((word) => top(word) === last).map((word) => word.textContent);
-    }"""
-    return root.locator(".vt-word").evaluate_all(lowest)
+    """The words that the model writes now."""
+    return root.locator(".vt-written .vt-word").all_text_contents()
 
 
 def check_words(root: Locator, translator: vt.Translator, factors: list[dict], text: str = SENTENCE) -> None:

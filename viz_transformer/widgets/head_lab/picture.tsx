@@ -155,7 +155,7 @@ function Words({ shown, layout }: Part) {
         const hasRead = (shown.under?.[i] ?? null) !== null; // above it
         const stemEnd = isNew ? struck - 0.8 * font : bottom - 6;
         return (
-          <g key={`${i} ${before} ${after}`}>
+          <g class="vt-written" key={`${i} ${before} ${after}`}>
             {hasRead && (
               <path class="vt-rule" d={`M${x} ${Math.min(stemEnd, yRead + chip / 2 + 6)}V${stemEnd}`} />
             )}
