@@ -62,9 +62,11 @@ def ask_head_lab(lab: Locator, translator: Translator) -> None:
     """Switch off a head while another sentence is translated."""
     type_text(lab, SENTENCE)
     target = translator.translate(SENTENCE).tokens
-    words = lab.locator(".vt-word:is(.vt-of-query, .vt-came)")
+    words = lab.locator(".vt-written .vt-word")
     expect(words).to_have_text([*target, "<eos>"])
-    lab.get_by_role("button", name=re.compile("^encoder layer 1 head 1, ")).click()
+    head = lab.get_by_role("button", name=re.compile("^encoder layer 1 head 1, "))
+    head.click()  # chosen
+    head.click()  # switched off
     drawn(lab)
     off = vt.Interventions(heads=[vt.HeadChange("encoder", 1, 1, factor=0)])
     told = [each.get_attribute("aria-label") or "" for each in lab.locator(".vt-losses [role=img]").all()]
