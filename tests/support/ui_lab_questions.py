@@ -64,9 +64,7 @@ def ask_head_lab(lab: Locator, translator: Translator) -> None:
     target = translator.translate(SENTENCE).tokens
     words = lab.locator(".vt-written .vt-word")
     expect(words).to_have_text([*target, "<eos>"])
-    head = lab.get_by_role("button", name=re.compile("^encoder layer 1 head 1, "))
-    head.click()  # chosen
-    head.click()  # switched off
+    lab.get_by_role("button", name=re.compile("^encoder layer 1 head 1, ")).click()  # it is the one chosen
     drawn(lab)
     off = vt.Interventions(heads=[vt.HeadChange("encoder", 1, 1, factor=0)])
     told = [each.get_attribute("aria-label") or "" for each in lab.locator(".vt-losses [role=img]").all()]
