@@ -20,6 +20,8 @@ interface KnobProps {
   valueAt: (x: number, y: number) => number;
   /** Whether a value more is further down, for the arrow keys. */
   isDown?: boolean;
+  /** The newest value, where another knob sets it too. */
+  newest?: { current: number };
   onMove: (value: number) => void;
 }
 
@@ -27,7 +29,8 @@ interface KnobProps {
 export function Knob(props: KnobProps) {
   const { label, value, text, values, near, x, y, axis = "x", valueAt, onMove } = props;
   const drag = useRef<{ left: number; top: number; scale: number } | null>(null);
-  const latest = useRef(value); // two keys may come in one frame
+  const own = useRef(value);
+  const latest = props.newest ?? own; // two keys may come in one frame
   latest.current = value;
   const put = (index: number) => {
     const wanted = values[index];

@@ -2,7 +2,7 @@
 // the others answer.
 
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { pointerPosition } from "../canvas.ts";
 import type { Theme } from "../colour.ts";
 import { stepsBetween } from "../scales.ts";
@@ -76,6 +76,8 @@ export interface Place extends PositionsProps {
   line: number;
   /** Where the cursor is on its way, in positions. */
   shown: number;
+  /** The chosen position, which two knobs set. */
+  newest: { current: number };
   /** Sets what is chosen at once: the picture follows the hand. */
   drag: PositionsProps["set"];
 }
@@ -88,10 +90,12 @@ export function Positions(props: PositionsProps) {
   const limit = useMemo(() => limitOf(table), [table]);
   const least = 20 * unit;
   const [shown = position] = move([position]);
+  const newest = useRef(position);
+  newest.current = position;
   const size = room && { width: room.width, height: Math.max(room.height, least) };
   const layout = size && layOut(size, unit, isWhole, gutter * unit);
   const place = layout && {
-    ...{ ...props, layout, shown },
+    ...{ ...props, layout, shown, newest },
     x: (at: number) => xOf(layout, table.rows, at),
     lens: lensOf(layout, table.rows, position, isWave ? wavelength(pair, table.cols, table.base) : null),
     line: (layout.table.bottom - layout.table.top) / table.cols,
@@ -234,6 +238,7 @@ function OneHand({ place, lens }: { place: Place; lens: Lens }) {
         value={position}
         text={`${position}, ${alike.length} others look like it`}
         values={stepsBetween(0, table.rows - 1, 1)}
+        newest={place.newest}
         x={x + right * radius}
         y={y - up * radius}
         valueAt={(toX, toY) => {
@@ -410,6 +415,7 @@ function Cursor({ place, top }: { place: Place; top: number }) {
         value={position}
         text={word ? `${position}, ${word}` : String(position)}
         values={stepsBetween(0, table.rows - 1, 1)}
+        newest={place.newest}
         x={x}
         y={knob}
         valueAt={(toX) => positionAt(layout, table.rows, toX)}
