@@ -127,9 +127,9 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     ),
     "exercise form": lambda: ExerciseForm(form_of(exercise("1.1"))),
     "exercise form of a row": lambda: ExerciseForm(form_of(exercise("4.1"))),
-    "exercise form of a mask": lambda: ExerciseForm(form_of(exercise("7.1"))),
+    "exercise form of a mask": lambda: ExerciseForm(form_of(exercise("8.1"))),
     "exercise form of a choice": lambda: ExerciseForm(form_of(exercise("6.1"))),
-    "exercise form of code": lambda: ExerciseForm(form_of(exercise("7.2"))),
+    "exercise form of code": lambda: ExerciseForm(form_of(exercise("8.2"))),
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
 }
 
