@@ -233,6 +233,7 @@ EXERCISES = (
             "Three lines: the scores, [..., n_queries, n_keys]; their softmax; the weights times the values.",
             "query @ key.transpose(-2, -1) is the table of scores, and query.shape[-1] is d_k.",
         ),
+        part="attend",
     ),
     Exercise(
         "4.4",

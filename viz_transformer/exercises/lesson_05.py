@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
+from viz_transformer.exercises import lent
 from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake
+from viz_transformer.exercises.module_class import ModuleClass
 
 
 def _sizes(rng: np.random.Generator) -> tuple[tuple[int, ...], int, int, int]:
@@ -27,6 +31,57 @@ def _heads(rng: np.random.Generator) -> tuple[Tensor]:
 
 def _cut(x: Tensor, n_heads: int) -> Tensor:
     return x.unflatten(-1, (n_heads, -1))
+
+
+def _layer(rng: np.random.Generator) -> tuple[tuple[int, int], tuple[Tensor, Tensor]]:
+    """Draw the sizes of a layer, and two batches with different numbers of words."""
+    _, n_words, n_heads, d_head = _sizes(rng)
+    shapes = [(2, length, n_heads * d_head) for length in (n_words, n_words + 2)]
+    x, memory = (torch.from_numpy(rng.normal(size=shape)).float() for shape in shapes)
+    return (n_heads * d_head, n_heads), (x, memory)
+
+
+class _Mistaken(lent.MultiHeadAttention):
+    """The layer in parts, of which each mistake leaves one out."""
+
+    def parts(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        made = (self.query(x), self.key(memory), self.value(memory))
+        query, key, value = (lent.split_heads(each, self.n_heads) for each in made)
+        return query, key, value
+
+
+class _OutputAlone(_Mistaken):
+    def forward(self, x: Tensor, memory: Tensor) -> Any:
+        return super().forward(x, memory)[0]
+
+
+class _NotMixed(_Mistaken):
+    def forward(self, x: Tensor, memory: Tensor) -> Any:
+        heads, weights = lent.attend(*self.parts(x, memory))
+        return lent.join_heads(heads), weights
+
+
+class _NotJoined(_Mistaken):
+    def forward(self, x: Tensor, memory: Tensor) -> Any:
+        return lent.attend(*self.parts(x, memory))
+
+
+class _KeysFromX(_Mistaken):
+    def forward(self, x: Tensor, memory: Tensor) -> Any:
+        return super().forward(x, x)
+
+
+class _KeysMixed(_Mistaken):
+    def forward(self, x: Tensor, memory: Tensor) -> Any:
+        query, key, _ = self.parts(x, memory)
+        heads, weights = lent.attend(query, key, key)
+        return self.output(lent.join_heads(heads)), weights
+
+
+class _OneHead(_Mistaken):
+    def forward(self, x: Tensor, memory: Tensor) -> Any:
+        output, weights = lent.attend(self.query(x), self.key(memory), self.value(memory))
+        return self.output(output), weights
 
 
 EXERCISES = (
@@ -61,7 +116,7 @@ EXERCISES = (
         "5.2",
         "Split the vectors into heads",
         Function(
-            lambda x, n_heads: _cut(x, n_heads).transpose(-3, -2),
+            lent.split_heads,
             _vectors,
             mistakes=(
                 Mistake(
@@ -102,12 +157,13 @@ EXERCISES = (
             "cut is [..., n, n_heads, d_head]. The result must be [..., n_heads, n, d_head].",
             "Counted from the end, the words are axis −3 and the heads axis −2: transpose these two.",
         ),
+        part="split_heads",
     ),
     Exercise(
         "5.3",
         "Join the heads",
         Function(
-            lambda x: x.transpose(-3, -2).flatten(-2),
+            lent.join_heads,
             _heads,
             mistakes=(
                 Mistake(
@@ -170,5 +226,34 @@ EXERCISES = (
             "First make it [..., n, n_heads, d_head], then join the last two axes.",
             "x.transpose(-3, -2) is the first step; .flatten(-2) is the second.",
         ),
+        part="join_heads",
+    ),
+    Exercise(
+        "5.4",
+        "Write multi-head attention",
+        ModuleClass(
+            lent.MultiHeadAttention,
+            _layer,
+            mistakes=(
+                Mistake(_OutputAlone, "The output is right. Return the weights too: output, weights."),
+                Mistake(_NotMixed, "The heads are joined, but W_O is missing: apply self.output to them."),
+                Mistake(
+                    _NotJoined,
+                    "You return the heads as attend gives them. Join them and apply self.output.",
+                ),
+                Mistake(_KeysFromX, "Your keys and values come from x. They must come from memory."),
+                Mistake(_KeysMixed, "You mix the keys. The values have a matrix of their own: self.value."),
+                Mistake(
+                    _OneHead,
+                    "That is a single head: nothing is split. Use split_heads on queries, keys and values.",
+                ),
+            ),
+            right="A layer with several heads: queries from x, keys and values from memory.",
+        ),
+        hints=(
+            "The keys are split_heads(self.key(memory), self.n_heads), and the values likewise.",
+            "Then attend gives heads and weights. Return self.output(join_heads(heads)) and the weights.",
+        ),
+        part="MultiHeadAttention",
     ),
 )

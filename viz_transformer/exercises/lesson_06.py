@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_transformer.exercises import lent
 from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 
 
@@ -20,11 +21,6 @@ def _angles(n_positions: int, d_model: int, faster: float = 1.0) -> Tensor:
 
 def _alternating(even: Tensor, odd: Tensor) -> Tensor:
     return torch.stack([even, odd], dim=-1).flatten(1)
-
-
-def _positional_encoding(n_positions: int, d_model: int) -> Tensor:
-    angles = _angles(n_positions, d_model)
-    return _alternating(angles.sin(), angles.cos())
 
 
 def _table_sizes(rng: np.random.Generator) -> tuple[int, int]:
@@ -115,7 +111,7 @@ EXERCISES = (
         "6.3",
         "Write the table",
         Function(
-            _positional_encoding,
+            lent.positional_encoding,
             _table_sizes,
             (
                 Mistake(
@@ -164,6 +160,7 @@ EXERCISES = (
             "encoding[:, 0::2] = torch.sin(angle) fills the even columns. Fill the odd ones, 1::2, in the "
             "same way, and return encoding.",
         ),
+        part="positional_encoding",
     ),
     Exercise(
         "6.4",
