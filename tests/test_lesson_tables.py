@@ -132,7 +132,7 @@ def test_5_how_many_parameters_their_attention_has(ours: ModelConfig) -> None:
         ):
             n_heads, n_shared = config.num_attention_heads, config.num_key_value_heads
             layers[name] = (layer, n_heads, n_shared, config.hidden_size)
-    assert rows("5") == {
+    assert rows("torch_modules") == {
         name: texts(n_heads, d_model // n_heads, n_shared, n_parameters(layer))
         for name, (layer, n_heads, n_shared, d_model) in layers.items()
     }
@@ -140,7 +140,7 @@ def test_5_how_many_parameters_their_attention_has(ours: ModelConfig) -> None:
 
 
 def test_6_how_they_are_told_the_order() -> None:
-    found = rows("6", "remember")
+    found = rows("positions", "remember")
     with torch.device("meta"):
         bert, gpt2 = hf.BertModel(BERT).embeddings.position_embeddings, hf.GPT2Model(GPT2).wpe
         biases = [
