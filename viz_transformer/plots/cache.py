@@ -66,7 +66,7 @@ def plot_cached_step(
     ax.set_xticks(range(length), shown, **label_style(), **SLANTED)
     ax.set_yticks(range(length), shown, **label_style())
     for at, tick in enumerate(ax.get_xticklabels()):
-        tick.set_weight("bold" if at == step - 1 else "normal")
+        tick.set_fontweight("bold" if at == step - 1 else "normal")
         tick.set_color(COLOURS["ink"] if at < step else COLOURS["muted"])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
@@ -81,9 +81,11 @@ def _draw_old_cells(ax: Axes, step: int) -> None:
     """Frame the new row, and hatch the scores of the rows before it, those behind the mask too."""
     from matplotlib.patches import Rectangle
 
-    old = {"facecolor": "none", "edgecolor": COLOURS["muted"], "hatch": "///", "linewidth": 0}
+    hatched = Rectangle(
+        (-0.5, -0.5), step, step - 1, fill=False, edgecolor=COLOURS["muted"], hatch="///", lw=0
+    )
     if step > 1:
-        ax.add_patch(Rectangle((-0.5, -0.5), step, step - 1, **old))
+        ax.add_patch(hatched)
     ax.add_patch(Rectangle((-0.5, step - 1.5), step, 1, fill=False, edgecolor=COLOURS["ink"], linewidth=1.5))
 
 
