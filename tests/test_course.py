@@ -39,10 +39,13 @@ assert asked.score is not None
 #: Words that give a prediction's answer away; a lesson may say them only after the guess.
 SECRETS = {
     "2 predict-padding": ("five columns", "four words"),
-    "2 predict-nearest": ("adjective", "too scared", "used alike"),
+    "2 predict-nearest": ("too scared", "used alike"),
     "3 predict-row": ("equal *factors*",),
-    "3 predict-variance": ("so its variance is `d_k`", "independent numbers add up"),
-    "3 predict-slope": ("at most 0.25", "*undecided*"),
+    "3 predict-shift": ("So only differences count", "factor cancels"),
+    "3 predict-width": ("one key gets 0.95", "22.6"),
+    "scoring predict-variance": ("so its variance is `d_k`", "independent numbers add up"),
+    "scoring predict-slope": ("at most 0.25", "*undecided*"),
+    "scoring predict-shape": ("nine",),
     "4 predict-weight": ("1.44", "4.2"),
     "4 predict-value": ("queries and keys alone", "changes the output, and no weight"),
     "5 predict-price": ("cut, not added", "larger model", "as many parameters as before"),
@@ -185,7 +188,7 @@ def test_a_value_that_the_library_computes_is_not_accepted_as_an_answer() -> Non
     formula, own = "Write the formula yourself", "torch's own"
     wrong = {}
     for name, said, answers in (
-        ("2.3", formula, [lambda a, b: torch.cosine_similarity(a, b, dim=0)]),
+        ("2.4", formula, [lambda a, b: torch.cosine_similarity(a, b, dim=0)]),
         ("3.2", own, [lambda s: s.softmax(-1), torch.nn.Softmax(-1), lambda s: s.log_softmax(-1).exp()]),
         ("4.3", formula, [F.scaled_dot_product_attention, lambda q, k, v: attend(q, k, v)]),
         ("9.2", own, [lambda x: F.layer_norm(x, x.shape[-1:]), lambda x: torch.nn.LayerNorm(8)(x)]),
