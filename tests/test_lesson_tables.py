@@ -215,7 +215,7 @@ def test_12_and_13_tell_the_sizes_of_published_models() -> None:
         inner = getattr(theirs, "intermediate_size", None) or 4 * theirs.hidden_size
         sizes = (mine.n_encoder_layers + mine.n_decoder_layers, mine.d_model, mine.n_heads, mine.d_ff)
         assert sizes == (theirs.num_hidden_layers, theirs.hidden_size, theirs.num_attention_heads, inner)
-    assert not Lesson("13").lacks(
+    assert not Lesson("families").lacks(
         f"T5-Small has {T5.num_layers} + {T5.num_decoder_layers} layers of width {T5.d_model}, "
         f"{T5.num_heads} heads and an inner width of {T5.d_ff};",
         f"BART-Large has {BART.encoder_layers} + {BART.decoder_layers} layers of width {BART.d_model}, "

@@ -25,7 +25,7 @@ _modules = sorted(one.name for one in iter_modules([str(Path(__file__).parent)])
 LESSONS = (
     *(str(int(name.removeprefix(_NUMBERED))) for name in _modules if name.startswith(_NUMBERED)),
     *(name.removeprefix(_FURTHER) for name in _modules if name.startswith(_FURTHER)),
-    *(name for name in _modules if name == "clinic"),
+    *(name for name in _modules if name in ("clinic", "project")),
 )
 #: The environment variable that makes a wrong answer an error, as autograding needs.
 GRADING = "VIZ_TRANSFORMER_GRADING"
@@ -42,7 +42,7 @@ def exercises_of(lesson: int | str) -> tuple[Exercise, ...]:
     ['1.1', '1.2', '1.3']
 
     Args:
-        lesson: its number, the topic of a notebook of *Going further*, or ``"clinic"``.
+        lesson: its number, the topic of a notebook of *Going further*, ``"clinic"`` or ``"project"``.
 
     Raises:
         UserError: if there is no such lesson.
