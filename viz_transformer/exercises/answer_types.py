@@ -76,6 +76,10 @@ class Exercise:
         hints: given one at a time, on request.
         symptom_first: whether the first check of a wrong answer says which test fails, and only the next
             one why.
+        lines: a right answer in code, whose lines a page shows to be put in order; without it the reference
+            is taken. With `gaps`, a text in which each ``___`` is a gap.
+        wrong_lines: lines among them that do not belong there, as mistakes: each line, and why it is wrong.
+        gaps: what a page offers for each gap of `lines`.
     """
 
     name: str
@@ -83,6 +87,9 @@ class Exercise:
     wanted: AnswerType
     hints: tuple[str, ...] = ()
     symptom_first: bool = False
+    lines: Callable[..., Any] | str | None = None
+    wrong_lines: tuple[Mistake, ...] = ()
+    gaps: tuple[Choice, ...] = ()
 
     def check(self, answer: Any) -> Check:
         """Return feedback on an answer of any kind; nothing is raised."""
