@@ -132,7 +132,7 @@ def test_an_unanswered_check_has_a_form_which_keeps_the_answer_and_does_not_tell
     form.answer = "24"
     assert form.alt_text() == f"Exercise 1.1: {title}. The answer given: 24."
     assert form.figure() is None
-    assert ExerciseForm(form_of(exercise("7.2"))).keeps == {}  # asks for code
+    assert ExerciseForm(form_of(exercise("8.2"))).keeps == {}  # asks for code
 
 
 @pytest.mark.usefixtures("folder_thrown_away")

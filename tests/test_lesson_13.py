@@ -1,215 +1,146 @@
-"""What the lesson on reading heads says in prose, held to the models that it shows."""
+"""What the lesson on the three families says in prose, held to the models that it shows."""
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
-from viz_transformer.analysis import (
-    alignment_error_rate,
-    alignment_links,
-    head_alignment_error_rate,
-    label_heads,
-    weights_between,
-)
-from viz_transformer.bertviz_views import scripts
-from viz_transformer.corpus import english_spanish
+from viz_transformer.config import ModelConfig, count_parameters, parameter_bill
+from viz_transformer.corpus.text_batches import MASKED_SHARE
+from viz_transformer.errors import UserError
 from viz_transformer.exercises import exercise
-from viz_transformer.recipes.coreference import (
-    COREFERENCE_TRAINING,
-    coreference_model,
-    study_row,
-)
-from viz_transformer.recipes.head_eval import NEEDED, head_losses
-from viz_transformer.trace import KINDS
+from viz_transformer.exercises.instruments import leak_meter
+from viz_transformer.experiments.causal_leak import LENGTH, N_WORDS, UNIFORM_LOSS
+from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
+from viz_transformer.model.stacks import Encoder
 
 LESSON = Lesson("13")
-TIRED = "the animal did not cross the street because it was too tired"
-WIDE = "the animal did not cross the street because it was too wide"
-COW = "the cow did not cross the street because it was too tired"
-HER, HIS = (f"the teacher lost {word} book" for word in ("her", "his"))
-SAID_TWICE = "la reina cansada come pescado ¿cómo? la reina cansada come pescado"
-HEADS = [(kind, *place) for kind in KINDS for place in np.ndindex(2, 4)]
+SIZES = {"vocab_size": 16, "d_model": 32, "n_heads": 4, "d_ff": 64}
+SIZES |= {"n_encoder_layers": 2, "n_decoder_layers": 2}
+IDS = torch.tensor([[1, 2, 3, 4, 5, 6]])
+WORDS = ["<sos>", "the", "animal", "was", "too", "tired"]
 
 
-def without(*heads: tuple[str, int, int]) -> vt.Interventions:
-    return vt.Interventions(heads=[vt.HeadChange(*head, factor=0) for head in heads])
+@pytest.fixture
+def reader() -> EncoderOnly:
+    torch.manual_seed(0)
+    return EncoderOnly(ModelConfig(**SIZES, family="encoder")).eval()
 
 
-def test_it_attends_to_did_in_either_meaning(translator: vt.Translator) -> None:
-    """The row of *it* hardly changes; that of the adjective does."""
-    tired, wide = translator.trace(TIRED), translator.trace(WIDE)
-    looks = [weights_between(trace, "encoder", "it", "did")[1, 1] for trace in (tired, wide)]
-    assert min(looks) > 0.8
-    assert abs(looks[0] - looks[1]) < 0.05
-    assert weights_between(tired, "encoder", "tired", "animal")[1, 1] > 0.7
-    assert weights_between(wide, "encoder", "wide", "street")[1, 1] > 0.9
+@pytest.fixture
+def writer() -> DecoderOnly:
+    torch.manual_seed(1)
+    return DecoderOnly(ModelConfig(**SIZES, family="decoder")).eval()
 
 
-def test_the_black_cat_has_the_links_shown(translator: vt.Translator) -> None:
-    trace = translator.trace("the black cat sleeps")
-    gold = {(0, 0), (1, 2), (2, 1), (3, 3)}
-    assert alignment_links(trace, 1, 0) == gold
-    odd = alignment_links(trace, 1, 2)
-    assert odd - gold == {(0, 2)}  # “links el to cat”
-    assert alignment_error_rate([odd], [gold]) == pytest.approx(0.25)
-
-
-def test_the_goat_has_ten_words_and_eleven_links() -> None:
-    goat = "the goat did not cross the street because it was too hungry"
-    pairs = english_spanish(n_train=0, n_held_out=0).held_out_reasons
-    (pair,) = (each for each in pairs if " ".join(each.source) == goat)
-    assert (len(pair.target), len(pair.links)) == (10, 11)
-    assert pair.target[2] == "no"
-    assert [pair.source[source] for target, source in pair.links if target == 2] == ["did", "not"]
-    one_each = {target: (target, source) for target, source in pair.links}
-    best = alignment_error_rate([list(one_each.values())], [pair.links])
-    assert exercise("13.1").check(best).passed
-
-
-def test_three_heads_of_layer_1_are_nearly_dictionaries_and_layer_0_is_not(translator: vt.Translator) -> None:
-    pairs = english_spanish(n_train=0, n_held_out=60).held_out
-    traces = [translator.trace(" ".join(pair.source), pair.target) for pair in pairs]
-    errors = head_alignment_error_rate(traces, [pair.links for pair in pairs])
-    assert (errors[1, [0, 1, 3]] < 0.15).all()  # “near 0.1”
-    assert 0.25 < errors[1, 2] < 0.35
-    assert (errors[0] > 0.45).all()
-    assert np.unravel_index(errors.argmin(), errors.shape) == (1, 0)
-    # The odd head often links the article to the word after it, its noun.
-    nouns = []
-    for pair, trace in zip(pairs, traces, strict=True):
-        if pair.target[0] in ("el", "la"):
-            (looked_at,) = (source for target, source in alignment_links(trace, 1, 2) if target == 0)
-            nouns.append((1, looked_at) in pair.links)
-    assert len(nouns) >= 5
-    assert sum(nouns) / len(nouns) > 0.5
-
-
-def test_eight_of_24_heads_get_a_name_and_in_a_short_sentence_none(translator: vt.Translator) -> None:
-    short, long = (
-        Counter(
-            (kind, layer, label.name)
-            for kind in trace.kinds
-            for layer, heads in enumerate(label_heads(trace, kind))
-            for label in heads
-            if label
-        )
-        for trace in map(translator.trace, ("the black cat sleeps", TIRED))
+def test_a_decoder_only_model_is_a_stack_of_encoder_layers_and_a_mask(
+    reader: EncoderOnly, writer: DecoderOnly
+) -> None:
+    assert isinstance(writer.decoder, Encoder)
+    writer.embedding.load_state_dict(reader.embedding.state_dict())
+    writer.decoder.load_state_dict(reader.encoder.state_dict())
+    read = vt.capture(reader, input_ids=IDS, tokens=WORDS).encoder_attention
+    masked, unmasked = (
+        vt.capture(writer, input_ids=IDS, tokens=WORDS, interventions=changes).decoder_attention
+        for changes in (None, vt.Interventions(causal_mask=False))
     )
-    assert not short
-    assert long == {("encoder", 0, "last-token sink"): 4, ("cross", 1, "diagonal alignment"): 4}
-    assert "4 of 24 on `<eos>`, in the long sentence" in LESSON["hugging-face-real"]
+    assert abs(read - masked).max() > 0.1
+    assert abs(read - unmasked).max() < 1e-6
 
 
-def test_twelve_of_24_heads_are_needed_over_many_sentences(translator: vt.Translator) -> None:
-    losses = head_losses(translator, english_spanish(n_train=0, n_held_out=200).held_out)
-    assert (losses.n_needed, losses.n_heads) == (12, 24)
-    assert "12 of the 24" in LESSON["needed-said"]
-    assert "12 of 24, one at a time" in LESSON["hugging-face-real"]
-    encoder, cross = losses.rises["encoder"], losses.rises["cross"]
-    assert min(abs(rises - NEEDED).min() for rises in losses.rises.values()) > 0.0002  # no close call
-    assert (cross[1] > 2 * NEEDED).all()
-    assert [tuple(place) for place in np.argwhere(encoder > NEEDED)] == [(0, 3), (1, 1)]
-    assert (abs(encoder[0, :3]) < 0.002).all()  # “not missed at all”
-    assert cross[1, 0] / cross[1, 2] == pytest.approx(0.5, abs=0.05)  # “only half as much”
+def test_more_context_raises_the_probability_of_maestra(translator: vt.Translator) -> None:
+    english, spanish = "the teacher lost her book", "la maestra perdió su libro"
+    writer = vt.load_language_model().next_words("la")["maestra"]
+    reader = vt.load_masked_model().fill("la [?] perdió su libro")
+    told = float(np.exp(translator.log_probs(english, spanish)[1]))
+    assert 2 * writer < reader["maestra"] < 0.5 < 0.9 < told
+    people = "vecina cantante amiga maestra alumna doctora médica estudiante profesora"
+    assert sum(reader[word] for word in people.split()) > 0.95  # “a person, and no cow”
 
 
-def test_one_sentence_needs_two_heads_other_than_the_most_confident(translator: vt.Translator) -> None:
-    effects = vt.head_lab(translator, HER).effects()
-    assert [effect.loss_change > 0.01 for effect in effects] == [True] * 2 + [False] * 22
-    assert effects[2].loss_change > 0.008  # “a third comes near”
-    assert abs(effects[3].loss_change) < 0.001
-    surest = min(effects, key=lambda effect: effect.confidence_rank)
-    assert abs(surest.loss_change) < 0.001
-    assert "sixteen " in LESSON["predict-surest-off"]
-    assert (effects[0].name, effects[0].confidence_rank) == ("encoder layer 1 head 1", 17)
-
-
-def test_only_with_his_one_head_changes_the_spanish(translator: vt.Translator) -> None:
-    for text, its_own, wanted in (
-        (HER, "la maestra perdió su libro", []),
-        (HIS, "el profesor perdió su libro", [("encoder", 1, 1)]),
-    ):
-        assert translator.translate(text).text == its_own
-        found = {head: translator.translate(text, interventions=without(head)).text for head in HEADS}
-        assert [head for head, spanish in found.items() if spanish != its_own] == wanted
-        assert all(found[head] == "la maestra perdió su libro" for head in wanted)
-    assert exercise("13.3").check(("encoder", 1, 1)).passed
-
-
-def test_three_heads_are_dispensable_singly_but_not_together(translator: vt.Translator) -> None:
-    target = translator.translate(COW).tokens
-
-    def rise(*heads: int) -> float:
-        off = without(*(("decoder", 1, head) for head in heads))
-        changed = translator.log_probs(COW, target, off).mean()
-        return float(translator.log_probs(COW, target).mean() - changed)
-
-    alone = [rise(head) for head in (0, 1, 3)]
-    assert max(map(abs, alone)) < NEEDED
-    assert rise(0, 1, 3) / sum(alone) > 110  # “over a hundred times”
-    assert exercise("13.4").check(rise(0, 1, 3)).passed
-
-
-def test_two_seeds_agree_on_the_answer_and_not_on_the_look() -> None:
-    as_in_the_lesson = replace(COREFERENCE_TRAINING, n_steps=150, warmup_steps=15)
-    assert "n_steps=150, warmup_steps=15" in LESSON["one-seed"]
-    models = [
-        coreference_model(seed, read_at=read_at, training=as_in_the_lesson)
-        for seed, read_at in ((0, "start"), (1, "start"), (0, "it"))
-    ]
-    study = [study_row(model) for model in models]
-    for model, row in zip(models, study, strict=True):
-        assert (model.answer(TIRED), model.answer(WIDE)) == ("animal", "street")
-        assert row.accuracy > 0.99
-        assert row.n_held_out == 660
-    assert study[0].tired.most("animal") > 0.75  # “most of its weight”
-    assert study[1].tired.most("animal") < 0.2  # “nothing like it”
-    assert study[0].head == (1, 2)  # the head that the view opens on
-    assert "13.p2" in LESSON["predict-seed-1"]
-    # Blinding it costs answers only where they are read there, though “the pictures look alike”.
-    assert min(study[0].accuracy_blind, study[1].accuracy_blind) > 0.99
-    assert study[2].accuracy_blind < 0.5  # “most of the right answers are gone”
-    assert study[2].tired.most("animal") > 0.6
-    # In seed 0 other words look as *it* does.
-    trace = models[0].trace(TIRED)
-    for word in ("<sos>", "did", "not", "it", "was"):
-        assert weights_between(trace, "encoder", word, "animal")[1, 2] > 0.8
-
-
-def test_each_word_to_be_written_is_found_in_the_first_copy() -> None:
-    assert SAID_TWICE in LESSON["said-twice"]
-    assert "copying.layer, copying.head = 1, 1" in LESSON["said-twice"]
-    trace = vt.load_language_model().trace(SAID_TWICE)
-    head = trace.decoder_attention[1, 1]  # [query, key]
-    assert head[:7, 0].min() > 0.9  # “rests on <sos>”
-    for row, word in enumerate(SAID_TWICE.split()[:5], start=8):
-        assert trace.query_tokens("decoder")[row] == word
-        key = head[row].argmax()
-        assert (trace.target_tokens[key], key < 6) == (word, True)
-        assert head[row, key] > 0.9
-
-
-def test_without_transformers_or_bertviz_the_cells_say_so(
-    translator: vt.Translator,
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_reader_learns_from_hidden_words_and_a_writer_from_every_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setitem(sys.modules, "transformers", None)
-    scope = {"vt": vt, "TIRED": TIRED, "torch": torch}
-    exec(LESSON["tiny-bert-sizes"], scope)
-    exec(LESSON["tiny-bert"], scope)
-    assert "pip install transformers" in capsys.readouterr().out
-    monkeypatch.setattr(scripts, "find_spec", lambda name: None)
-    scripts.read_script.cache_clear()
-    names = {"vt": vt, "tired": translator.trace(TIRED)}
-    exec(LESSON["bertviz"], names)
-    assert isinstance(names["drawn"], str)
-    assert "bertviz is not installed" in names["drawn"]
+    exec(LESSON["objectives"], {"vt": vt})
+    read, found, heard, written = (line.split()[-6:] for line in capsys.readouterr().out.splitlines())
+    words = ["la", "maestra", "perdió", "su", "libro"]
+    (hidden,) = [at for at, word in enumerate(found) if word != "·"]
+    assert (found[hidden], read[hidden]) == (words[hidden], "<mask>")
+    assert heard == ["<sos>", *words]
+    assert written == [*words, "<eos>"]
+    assert f"BERT hides {MASKED_SHARE:.0%} of the tokens" in LESSON["objectives-said"]
+
+
+def test_outputs_have_the_shapes_and_the_lottery_the_numbers_that_are_told(
+    reader: EncoderOnly, writer: DecoderOnly
+) -> None:
+    assert reader(IDS).shape == (1, 6, 32)
+    assert writer(IDS).shape == (1, 6, 16)
+    assert Transformer(ModelConfig(**SIZES))(IDS, IDS).shape == (1, 6, 16)
+    with pytest.raises(UserError, match="no classification head"):
+        reader.classify(reader(IDS))
+    config = ModelConfig(**SIZES | {"d_model": 768}, family="encoder", n_classes=3)
+    answer = EncoderOnly(config)(torch.ones(8, 20, dtype=torch.long))
+    assert answer.shape == (8, 3)
+    assert exercise("13.2").check(tuple(answer.shape)).passed
+    # How the two models of the lottery end is measured in test_experiments.
+    assert (N_WORDS, LENGTH, f"{UNIFORM_LOSS:.2f}") == (15, 8, "2.71")
+    assert not LESSON.lacks("9 words drawn at random from 15", cell="forgotten")
+    assert exercise("13.3").check(UNIFORM_LOSS / LENGTH).passed  # the lowest that a cheat can reach
+
+
+def test_torch_takes_no_encoder_and_no_decoder_as_its_first_two_arguments(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = {"nn": nn}
+    exec(LESSON["torch-wrong"], names)
+    said = capsys.readouterr().out
+    assert said.startswith("TypeError:")
+    assert said.endswith("by name: True True\n")
+    exec(LESSON["torch-leaks"], names | {"torch": torch, "leak_meter": leak_meter})
+    without, with_mask = capsys.readouterr().out.splitlines()
+    assert without.startswith("15 of 15 outputs moved")
+    assert with_mask.startswith("No leak")
+
+
+def test_the_table_has_the_published_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(LESSON["size-table"], {"ModelConfig": ModelConfig, "count_parameters": count_parameters})
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert {name: (*map(int, sizes), count) for name, *sizes, count in rows} == {
+        "bert-base": (12, 768, 12, 3072, "109,482,240"),
+        "bert-large": (24, 1024, 16, 4096, "335,141,888"),
+        "gpt2": (12, 768, 12, 3072, "124,439,808"),
+        "gpt2-medium": (24, 1024, 16, 4096, "354,823,168"),
+        "gpt2-large": (36, 1280, 20, 5120, "774,030,080"),
+    }  # and not DistilBERT, whose number exercise 13.5 asks for
+    assert re.findall(r"\d+,\d{3},\d{3}", LESSON["predict-heads-text"]) == ["109,482,240"]
+    distilbert = count_parameters(ModelConfig.preset("distilbert"))
+    assert exercise("13.5").check(distilbert).passed
+    assert not exercise("13.5").check(distilbert + 1).passed
+
+
+def test_heads_cost_nothing_layers_grow_straight_and_width_by_its_square() -> None:
+    base = ModelConfig.preset("bert-base")
+
+    def in_layers(**changes: int) -> int:
+        bill = parameter_bill(replace(base, **changes))
+        return bill["attention"] + bill["feed-forward"]
+
+    bert, gpt2 = parameter_bill(base), parameter_bill(ModelConfig.preset("gpt2"))
+    for heads in (6, 24):
+        assert parameter_bill(replace(base, n_heads=heads)) == bert
+    assert in_layers(n_encoder_layers=24) == 2 * in_layers()
+    assert in_layers(d_model=1536, d_ff=6144) == pytest.approx(4 * in_layers(), rel=0.01)
+    with torch.device("meta"):
+        layer = sum(each.numel() for each in EncoderOnly(base).encoder.layers[0].parameters())
+    assert f"For BERT-Base one layer is {layer:,}." in LESSON["same-machine"]
+    assert {part for part in bert if bert[part] != gpt2[part]} == {"words", "positions", "segments", "pooler"}
+    assert gpt2["segments"] == gpt2["pooler"] == 0
+    assert "In the layers the two are equal" in LESSON["bills-said"]

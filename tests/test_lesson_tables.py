@@ -87,13 +87,13 @@ def test_the_tables_tell_published_sizes(translator: vt.Translator, ours: ModelC
             "GPT-2, small": head_sizes(GPT2.n_embd, GPT2.n_embd // GPT2.n_head),
             "Llama, 7B (table 2)": head_sizes(llama[0], llama[0] // llama[1]),
         },
-        ("7", "remember", (1, 2)): {
+        ("8", "remember", (1, 2)): {
             "this translator's decoder": masks(ours.max_length, translator.vocabulary.pad_id),
             "BERT, base": masks(BERT.max_position_embeddings, BERT.pad_token_id),
             "GPT-2, small": masks(GPT2.n_positions, GPT2.pad_token_id),
             "Mistral, 7B (table 1)": masks(MISTRAL.sliding_window, MISTRAL.pad_token_id),
         },
-        ("10", "real", (0, 1)): {
+        ("7", "real", (0, 1)): {
             "the first Transformer, base": (512, f"1/√d_model = {512**-0.5:.3f}"),
             "GPT-2, small": (GPT2.n_embd, GPT2.initializer_range),
             "BERT, base": (BERT.hidden_size, BERT.initializer_range),
@@ -165,7 +165,7 @@ def test_6_how_they_are_told_the_order() -> None:
     assert "rotary" in llama[0]
 
 
-def test_8_how_their_blocks_are_built(ours: ModelConfig) -> None:
+def test_9_how_their_blocks_are_built(ours: ModelConfig) -> None:
     def block(layers: object, norm: str, width: int, inner: int, activation: str) -> list[str]:
         return [f"{layers}", f"{norm}-norm", f"{width:,} → {inner:,} → {width:,}, {activation}".casefold()]
 
@@ -173,7 +173,7 @@ def test_8_how_their_blocks_are_built(ours: ModelConfig) -> None:
         layers = f"{config.n_encoder_layers} + {config.n_decoder_layers}"
         return block(layers, config.norm, config.d_model, config.d_ff, config.activation)
 
-    found = {name: [*row[:2], row[2].casefold()] for name, row in rows("8", "remember").items()}
+    found = {name: [*row[:2], row[2].casefold()] for name, row in rows("9", "remember").items()}
     llama = (LLAMA.num_hidden_layers, "pre", LLAMA.hidden_size, LLAMA.intermediate_size, "SwiGLU")
     assert found == {
         OURS: of_a_pair(ours),
@@ -187,7 +187,7 @@ def test_8_how_their_blocks_are_built(ours: ModelConfig) -> None:
     assert activations == ("gelu", "gelu_new", "relu", "silu")
 
 
-def test_9_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
+def test_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
     with torch.device("meta"):
         n_t5 = n_parameters(hf.T5ForConditionalGeneration(T5))
         n_bart = n_parameters(hf.BartForConditionalGeneration(BART))
@@ -195,7 +195,7 @@ def test_9_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
     of_ours = (ours.n_encoder_layers, ours.n_decoder_layers, ours.d_model, ours.d_ff, ours.vocab_size)
     of_t5 = (T5.num_layers, T5.num_decoder_layers, T5.d_model, T5.d_ff, T5.vocab_size)
     of_bart = (BART.encoder_layers, BART.decoder_layers, BART.d_model, BART.encoder_ffn_dim, BART.vocab_size)
-    found = rows("9")
+    found = rows("encoder_and_decoder")
     for name, (n_encoder, n_decoder, *sizes) in {
         OURS: (*of_ours, count_parameters(ours)),
         "T5, small": (*of_t5, f"{n_t5 / 1e6:.0f} million"),
@@ -204,20 +204,23 @@ def test_9_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
     }.items():
         wanted = [f"{n_encoder} + {n_decoder}", *texts(*sizes)]
         assert found[name][: len(wanted)] == wanted, name
-    assert f"they hold {T5.vocab_size * T5.d_model / n_t5:.0%} of T5's parameters" in Lesson("9").prose
+    assert (
+        f"they hold {T5.vocab_size * T5.d_model / n_t5:.0%} of T5's parameters"
+        in Lesson("encoder_and_decoder").prose
+    )
     assert count_parameters(first) == pytest.approx(65e6, rel=0.05)  # the paper rounds, and has 37,000 tokens
 
 
-def test_13_and_14_tell_the_sizes_of_published_models() -> None:
+def test_12_and_13_tell_the_sizes_of_published_models() -> None:
     layers, heads = BERT.num_hidden_layers, BERT.num_attention_heads
-    table = Lesson("13")["hugging-face-real"]
+    table = Lesson("12")["hugging-face-real"]
     assert f"| heads in all | 2 × 4, three kinds: 24 | {layers} × {heads}: {layers * heads} |" in table
     for name, theirs in (("bert-base", BERT), ("gpt2", GPT2)):
         mine = ModelConfig.preset(name)
         inner = getattr(theirs, "intermediate_size", None) or 4 * theirs.hidden_size
         sizes = (mine.n_encoder_layers + mine.n_decoder_layers, mine.d_model, mine.n_heads, mine.d_ff)
         assert sizes == (theirs.num_hidden_layers, theirs.hidden_size, theirs.num_attention_heads, inner)
-    assert not Lesson("14").lacks(
+    assert not Lesson("13").lacks(
         f"T5-Small has {T5.num_layers} + {T5.num_decoder_layers} layers of width {T5.d_model}, "
         f"{T5.num_heads} heads and an inner width of {T5.d_ff};",
         f"BART-Large has {BART.encoder_layers} + {BART.decoder_layers} layers of width {BART.d_model}, "
@@ -226,13 +229,13 @@ def test_13_and_14_tell_the_sizes_of_published_models() -> None:
     )
 
 
-def test_11_how_long_they_were_trained() -> None:
-    found = rows("11")
+def test_10_how_long_they_were_trained() -> None:
+    found = rows("10")
     made = json.loads((ROOT / "data" / "en-es" / "made_by.json").read_text())
     run = made["training"]
     assert made["refinement"]["training"]["n_steps"] == run["n_steps"]  # “8,000 more”
     times = [f"{run['n_steps']:,} steps", f"{run['batch_size']} pairs", f"{run['warmup_steps']} steps"]
     assert found[OURS] == [*times, str(run["learning_rate"])]
     assert run["optimiser"] == "muon"
-    peak = exercise("11.5").wanted.reference(4000, 512, 4000)
+    peak = exercise("10.5").wanted.reference(4000, 512, 4000)
     assert found["the first Transformer, base (sections 5.1–5.3)"][2:] == ["4,000 steps", f"{peak:.4f}"]

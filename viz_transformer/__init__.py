@@ -92,6 +92,7 @@ _PUBLIC = {
     "plots": None,
     "position_clock": "widgets.position_clock.live",
     "position_lab": "widgets.position_lab.live",
+    "explain": "widgets.prediction.live",
     "predict_choice": "widgets.prediction.live",
     "predict_number": "widgets.prediction.live",
     "predict_row": "widgets.prediction.live",
@@ -182,6 +183,7 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.position_clock.live import position_clock as position_clock
     from viz_transformer.widgets.position_lab import PositionLab as PositionLab
     from viz_transformer.widgets.position_lab.live import position_lab as position_lab
+    from viz_transformer.widgets.prediction.live import explain as explain
     from viz_transformer.widgets.prediction.live import predict_choice as predict_choice
     from viz_transformer.widgets.prediction.live import predict_number as predict_number
     from viz_transformer.widgets.prediction.live import predict_row as predict_row

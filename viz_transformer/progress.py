@@ -31,10 +31,11 @@ def record_attempt(exercise: str, passed: bool) -> None:
 
 
 def record_prediction(prediction: str, guess: Any) -> None:
-    """Keep a prediction; a second one changes nothing."""
+    """Keep a prediction; a second one changes nothing, unless it says how the first, a sentence, holds."""
     with one_at_a_time(FILE, _WAIT_S):
         everything = _read()
-        if prediction not in everything["predictions"]:
+        kept = everything["predictions"].get(prediction)
+        if kept is None or (isinstance(kept, dict) and kept.get("holds") is None):
             everything["predictions"][prediction] = guess
             _write(everything)
 

@@ -1,36 +1,31 @@
-"""Solutions to lesson 8, for teachers: the answer cell of each exercise, solved."""
+"""Lesson 8, solved: the source of each answer cell."""
 
 # %% 8.1
-normalised = [(number - 10) / 5 for number in (3, 9, 11, 17)]
+mask_of_four = [
+    [True, False, False, False],
+    [True, True, False, False],
+    [True, True, True, False],
+    [True, True, True, False],
+]
 
 
 # %% 8.2
-def layer_norm(x):
-    """Return x [batch, position, d_model], each word's numbers with mean 0 and spread 1."""
-    mean = x.mean(-1, keepdim=True)
-    variance = x.var(-1, keepdim=True, correction=0)
-    return (x - mean) / (variance + 1e-5).sqrt()
+def decoder_mask(ids, pad_id):
+    """Return the mask of the decoder's self-attention, bool [batch, 1, query, key]."""
+    return padding_mask(ids, pad_id) & causal_mask(ids.shape[1])
 
 
 # %% 8.3
-def is_position_wise(layer, x):
-    """Return whether changing one word of x [batch, position, d_model] moves no other output."""
-    for position in range(x.shape[1]):
-        changed = x.clone()
-        changed[:, position] = -changed[:, position] + 1
-        others = torch.arange(x.shape[1]) != position
-        if not torch.allclose(layer(x)[:, others], layer(changed)[:, others], atol=1e-5):
-            return False
-    return True
+the_mistake_is = "the target's padding"
 
 
 # %% 8.4
-def post_norm_block(x, attention, norm_1, feed_forward, norm_2):
-    """Return what an encoder block makes of x [batch, position, d_model]."""
-    looked, _ = attention(x, x, x)
-    h = norm_1(x + looked)
-    return norm_2(h + feed_forward(h))
+def for_torch(causal, padding):
+    """Return attn_mask [query, key] and key_padding_mask [batch, key]."""
+    return ~causal[0, 0], ~padding[:, 0, 0]
 
 
 # %% 8.5
-stacks = ["pre-norm", "no sums", "post-norm"]
+def masked_softmax(scores, mask):
+    """Return weights [query, key]: 0 where the mask is False."""
+    return scores.masked_fill(~mask, -1e9).softmax(-1) * mask

@@ -1,23 +1,29 @@
 """Solutions to lesson 13, for teachers: the answer cell of each exercise, solved."""
 
 # %% 13.1
-error_rate = 1 - 2 * 10 / (10 + 11)
-
+batch_ids = torch.tensor([[1, 7, 8, 9], [1, 7, 8, 0]])
+mask = padding_mask(batch_ids, pad_id=0) & causal_mask(4)
 
 # %% 13.2
-def previous_token(weights):
-    """Return the mean weight on the token before, over all queries but the first."""
-    return weights.diagonal(offset=-1).mean()
-
+shape = (8, 3)
 
 # %% 13.3
-gender_head = ("encoder", 1, 1)
+lowest = UNIFORM_LOSS / 8
+
 
 # %% 13.4
-three_off = vt.Interventions(
-    heads=[vt.HeadChange("decoder", layer=1, head=head, factor=0) for head in (0, 1, 3)]
-)
-rise = -translator.log_probs(cow, target, three_off).mean() - before
+def layer_parameters(d_model, d_ff):
+    """Return the number of parameters of one encoder layer."""
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 2 * 2 * d_model
+    return attention + feed_forward + norms
+
 
 # %% 13.5
-conclusion = "A"
+distilbert = (
+    sum(bert.values()) - 6 * layer_parameters(768, 3072) - bert["segments"] - bert["pooler"]
+)
+
+# %% 13.6
+choices = ["encoder-only", "decoder-only", "encoder-decoder"]

@@ -18,7 +18,7 @@ from viz_transformer.cli.course import find_lesson
 #: A cell that hangs must end the test; this is no promise of speed.
 CELL_TIMEOUT_S = 300
 #: In the source of a cell that asks for a prediction.
-ASKS = re.compile(r"\bvt\.predict(ion|_number|_choice|_row)\(")
+ASKS = re.compile(r"\bvt\.(predict(ion|_number|_choice|_row)|explain)\(")
 
 
 class Lesson:

@@ -139,17 +139,17 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "prediction of a key": lambda: vt.prediction(
         make_trace(), "Where does it look?", kind="cross", layer=0, head=0, query=0
     ),
+    "explanation": lambda: vt.explain("Why √d_k?", "Softmax saturates.", name="3.e1"),
+    "explanation, compared": lambda: answered(
+        vt.explain("Why divide by √d_k?", "So that softmax does not saturate."), "Scores grow with d_k."
+    ),
     "exercise form": lambda: ExerciseForm(form_of(exercise("1.1"))),
     "exercise form of a row": lambda: ExerciseForm(form_of(exercise("4.1"))),
-    "exercise form of a mask": lambda: ExerciseForm(form_of(exercise("7.1"))),
+    "exercise form of a mask": lambda: ExerciseForm(form_of(exercise("8.1"))),
     "exercise form of a choice": lambda: ExerciseForm(form_of(exercise("6.1"))),
-    "exercise form of code": lambda: ExerciseForm(form_of(exercise("7.2"))),
-    "exercise form of lines": lambda: ExerciseForm(
-        form_of(IN_ORDER)
-    ),
-    "exercise form of gaps": lambda: ExerciseForm(
-        form_of(WITH_GAPS)
-    ),
+    "exercise form of code": lambda: ExerciseForm(form_of(exercise("8.2"))),
+    "exercise form of lines": lambda: ExerciseForm(form_of(IN_ORDER)),
+    "exercise form of gaps": lambda: ExerciseForm(form_of(WITH_GAPS)),
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
 }
 

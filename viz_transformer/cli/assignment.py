@@ -153,7 +153,7 @@ def read_solutions(lesson: Lesson, solutions: Path) -> dict[str, str]:
 
 
 def _solutions_file(lesson: Lesson, solutions: Path) -> Path:
-    name = f"lesson_{int(lesson.key):02}" if lesson.key.isdigit() else lesson.key
+    name = f"lesson_{int(lesson.key):02}" if lesson.key.isdigit() else lesson.path.stem
     return solutions / f"{name}.py"
 
 

@@ -14,7 +14,7 @@ from viz_transformer.errors import FileError, UserError
 
 FIRST_LESSON = "01_which_head_attends_where.ipynb"
 
-_NAME = re.compile(r"(?:0*(\d+)_.*|(clinic))\.ipynb")
+_NAME = re.compile(r"(?:0*(\d+)_.*|further_(.+)|(clinic))\.ipynb")
 _EXERCISE_CELL = re.compile(r"(answer|check)-(\w+)-(\d+)")
 
 
@@ -23,7 +23,7 @@ class Lesson:
     """One of the course's notebooks, as shipped.
 
     Attributes:
-        key: its name on the command line: ``"7"`` or ``"clinic"``.
+        key: its name on the command line: ``"7"``, ``"clinic"`` or the topic of what goes further.
         path: the notebook's file.
     """
 
@@ -36,18 +36,18 @@ class Lesson:
         cells = read_notebook(self.path)["cells"]
         text = "".join(cells[0]["source"]) if cells else ""
         heading = text.partition("\n")[0].lstrip("# ")
-        return re.sub(r"^(\d+|Clinic) · ", "", heading)
+        return re.sub(r"^(\d+|Clinic|Going further) · ", "", heading)
 
 
 def course() -> list[Lesson]:
-    """Return the course's lessons in their order, the clinic last."""
+    """Return the course's lessons in their order, then the clinic and what goes further."""
     return sorted(_lessons(bundled("notebooks")), key=lambda each: each.path.name)
 
 
 def _lessons(folder: Path) -> Iterator[Lesson]:
     for path in folder.glob("*.ipynb"):
         if found := _NAME.fullmatch(path.name):
-            yield Lesson(found[1] or found[2], path)
+            yield Lesson(found[found.lastindex or 0], path)
 
 
 def find_lesson(name: str) -> Lesson:

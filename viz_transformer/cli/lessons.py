@@ -98,7 +98,7 @@ def state_of(lesson: Lesson, folder: Path) -> str:
 def reset_lesson(lesson: Lesson, folder: Path) -> Path | None:
     """Put a fresh lesson into a folder; returns where the student's version is kept, if any.
 
-    Its name contains the date: ``07_masks.mine-2026-11-21.ipynb``, and with ``-2`` for the second.
+    Its name contains the date: ``08_masks.mine-2026-11-21.ipynb``, and with ``-2`` for the second.
 
     Raises:
         FileError: if a file cannot be read or written; the student's version is then unchanged.

@@ -1,326 +1,176 @@
-"""Exercises of lesson 7, Masks: by hand and for a batch, a leak, two polarities, no NaN."""
+"""Exercises of lesson 7: the scale of embeddings and the loss of an untrained model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.model.positional import sinusoidal_encoding
 
-_PAD = 0
-_PADDED = np.array([True, True, True, False])  # <sos> el gato <pad>
-_PAST = np.tri(4, dtype=bool)  # [query, key]
-
-
-def _ids(rng: np.random.Generator) -> tuple[Any, int]:
-    """Draw ids [batch, position], padded on the left or on the right, and the padding's id."""
-    import torch
-
-    batch, length = int(rng.integers(1, 4)), int(rng.integers(3, 7))
-    ids = rng.integers(1, 9, size=(batch, length))
-    on_the_left = rng.random() < 0.5
-    for row in ids:
-        n_padding = int(rng.integers(1, length - 1))
-        row[slice(None, n_padding) if on_the_left else slice(-n_padding, None)] = _PAD
-    return torch.from_numpy(ids), _PAD
+_VOCAB, _WIDTH = 761, 64  # of the bundled translator
 
 
-def _look_back(ids: Any) -> Any:
-    """Return the look-ahead mask for ids, [query, key]."""
-    import torch
-
-    return torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril()
+def _embed(ids: Tensor, table: Tensor) -> Tensor:
+    return table[ids] * math.sqrt(table.shape[1])
 
 
-def _decoder_mask(ids: Any, pad_id: int) -> Any:
-    return (ids != pad_id)[:, None, None] & _look_back(ids)  # [batch, 1, query, key]
+def _as_it_is(ids: Tensor, table: Tensor) -> Tensor:
+    return table[ids]
 
 
-def _two_masks(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw a look-ahead mask [1, 1, length, length] and a padding mask [batch, 1, 1, length]."""
-    ids, pad_id = _ids(rng)
-    return _look_back(ids)[None, None], (ids != pad_id)[:, None, None]
+def _by_the_width(ids: Tensor, table: Tensor) -> Tensor:
+    return table[ids] * table.shape[1]
 
 
-def _scores(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw scores and a mask [query, key]; one row may look at nothing, and one at something."""
-    import torch
-
-    shape = int(rng.integers(2, 5)), int(rng.integers(3, 6))
-    mask = rng.random(shape) < 0.6
-    mask[0], mask[1, :2] = False, (True, False)
-    scores = torch.tensor(rng.normal(scale=2, size=shape), dtype=torch.float32)
-    return scores, torch.from_numpy(mask)
+def _divided(ids: Tensor, table: Tensor) -> Tensor:
+    return table[ids] / math.sqrt(table.shape[1])
 
 
-def _masked_softmax(scores: Any, mask: Any) -> Any:
-    return _filled_with(-1e30)(scores, mask) * mask
+def _by_512(ids: Tensor, table: Tensor) -> Tensor:
+    return table[ids] * math.sqrt(512)
 
 
-def _filled_with(value: float) -> Callable[[Any, Any], Any]:
-    """Return a softmax that puts `value` where the mask is False."""
-    return lambda scores, mask: scores.masked_fill(~mask, value).softmax(-1)
+def _by_the_tokens(ids: Tensor, table: Tensor) -> Tensor:
+    return table[ids] * math.sqrt(table.shape[0])
+
+
+def _with_positions(ids: Tensor, table: Tensor) -> Tensor:
+    return _embed(ids, table) + sinusoidal_encoding(len(ids), table.shape[1])
+
+
+def _columns(ids: Tensor, table: Tensor) -> Tensor:
+    return _embed(ids, table).T
+
+
+def _whole_table(ids: Tensor, table: Tensor) -> Tensor:
+    return table * math.sqrt(table.shape[1])
+
+
+def _to_embed(rng: np.random.Generator) -> tuple[Any, ...]:
+    n_tokens, d_model = int(rng.integers(5, 40)), int(rng.choice([4, 6, 32, 64]))
+    table = torch.from_numpy(rng.normal(size=(n_tokens, d_model)).astype(np.float32))
+    return torch.from_numpy(rng.integers(0, n_tokens, size=rng.integers(1, 7))), table
 
 
 EXERCISES = (
     Exercise(
         "7.1",
-        "Write a mask by hand",
-        Array(
-            _PAST & _PADDED,
-            (
+        "Embed the tokens of a sentence",
+        Function(
+            _embed,
+            _to_embed,
+            mistakes=(
                 Mistake(
-                    _PAST,
-                    "Nothing looks ahead. But the padding may still attend to itself. Which column is "
-                    "closed to every query?",
+                    _as_it_is,
+                    "These are the right rows, but not scaled yet. The paper multiplies them by √d_model.",
                 ),
                 Mistake(
-                    np.tile(_PADDED, (4, 1)),
-                    "The padding is hidden. But “<sos>” may attend to “el” and “gato”, which are still "
-                    "to be written.",
+                    _by_the_width,
+                    "You multiplied by d_model itself. A row's length grows only with the square root "
+                    "of how many numbers it has, so the factor is √d_model.",
                 ),
                 Mistake(
-                    _PAST.T & _PADDED,
-                    "Every word attends to itself and to what follows, and the past is closed. Rows are "
-                    "queries and columns are keys. Did you swap them?",
+                    _divided,
+                    "You divided. The tokens are too quiet beside the positions: make them louder.",
                 ),
                 Mistake(
-                    ~(_PAST & _PADDED),
-                    "True and False are swapped. Here True means “may attend”.",
+                    _by_512,
+                    "You multiplied by √512, whatever the table. Its own width is table.shape[1].",
                 ),
                 Mistake(
-                    np.tri(4, k=-1, dtype=bool) & _PADDED,
-                    "Here no word may attend to itself, and “<sos>” to nothing at all. When a row is "
-                    "computed, its own word has been read, so it may attend to itself.",
+                    _by_the_tokens,
+                    "You used the number of tokens, table.shape[0]. The width of a row is the other "
+                    "number in the shape, table.shape[1].",
                 ),
                 Mistake(
-                    _PAST & _PADDED & _PADDED[:, None],
-                    "You closed the padding's row as well. Nothing reads that row, so it can stay open. "
-                    "And a row without any key causes trouble, as the end of this lesson shows.",
+                    _with_positions,
+                    "The scale is right, but you added the positions as well. They come in the next "
+                    "step; this function stops before them.",
+                ),
+                Mistake(
+                    _columns,
+                    "The numbers are right, but on their side. Each row should be one token's vector: "
+                    "[position, d_model].",
+                ),
+                Mistake(
+                    _whole_table,
+                    "That scales the whole table. Look up the rows of the ids: table[ids].",
                 ),
             ),
-            right="The padding's column is closed, and so is the upper right corner.",
+            right="That is all the model does with an id before it adds the position.",
         ),
-        (
-            "Go row by row: which of the four may “<sos>” attend to? And “el”? And “gato”?",
-            "The last column is the padding: False in every row. So the last row is the same as the "
-            "row before it.",
+        hints=(
+            "table[ids] looks up all the rows at once.",
+            "The width is table.shape[1], and x ** 0.5 is the square root of x.",
         ),
     ),
     Exercise(
         "7.2",
-        "Write the decoder's mask",
-        Function(
-            _decoder_mask,
-            _ids,
-            (
+        "Compute the loss of an even bet",
+        Number(
+            math.log(_VOCAB),
+            mistakes=(
+                Mistake(math.log(35), "That is the even bet on 35 tokens. This vocabulary has 761."),
                 Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, None] | _look_back(ids),
-                    "You joined the two with “or”, so what one closes the other opens. Both must "
-                    "allow a cell.",
+                    math.log10(_VOCAB),
+                    "That is the logarithm to base 10. ln is the natural logarithm, np.log.",
                 ),
                 Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, :, None] & _look_back(ids),
-                    "You closed the padding's rows and left its columns open. The last axis belongs to "
-                    "the keys, and it is the keys that must not be padding.",
+                    math.log2(_VOCAB),
+                    "That is the logarithm to base 2, in bits. ln is the natural logarithm, np.log.",
                 ),
                 Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None] & _look_back(ids),
-                    "The values are right, but the axis of the heads is missing. The shape should be "
-                    "[batch, 1, query, key].",
+                    1 / _VOCAB,
+                    "That is the probability that each token gets. The loss is −ln of that probability.",
                 ),
                 Mistake(
-                    lambda ids, pad_id: (ids != pad_id) & _look_back(ids),
-                    "ids != pad_id has the shape [batch, key]. Give it axes for the heads and the "
-                    "queries: [:, None, None].",
-                ),
-                Mistake(
-                    lambda ids, pad_id: ids != pad_id,
-                    "That says which keys are words, [batch, key]. It needs axes for heads and queries, "
-                    "and the look-ahead mask.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: ~_decoder_mask(ids, pad_id),
-                    "True and False are swapped. Here True means “may attend”.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (
-                        (ids != pad_id)[:, None, None] & _look_back(ids)[: len(ids), : len(ids)]
-                    ),
-                    "You made the look-ahead mask as long as the batch, ids.shape[0]. Axis 1 of ids "
-                    "counts positions.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids == pad_id)[:, None, None] & _look_back(ids),
-                    "You hide the words and show the padding. A key may be attended to where ids is "
-                    "not pad_id.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, None],
-                    "That is the padding mask alone. The future is still open.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: _look_back(ids).expand(len(ids), 1, -1, -1),
-                    "That is the look-ahead mask alone. Padding on the left is still open.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, None] & _look_back(ids).T,
-                    "The look-ahead mask is turned around: every word attends to itself and to what "
-                    "follows. True belongs on the diagonal and below it.",
+                    -math.log(_VOCAB),
+                    "The size is right, but the sign isn't. The logarithm of a probability is below "
+                    "0, and the loss is minus that logarithm.",
                 ),
             ),
-            right="[batch, 1, 1, key] and [1, 1, query, key] together give [batch, 1, query, key].",
+            right="6.63: with more tokens to choose from, knowing nothing costs more.",
         ),
-        (
-            "padding_mask and causal_mask were imported at the top. Each makes one half.",
-            "causal_mask takes the number of positions: ids.shape[1].",
+        hints=(
+            "Each token gets the same probability. What is it?",
+            "−ln(1/n) is ln n. In Python, np.log is ln.",
         ),
     ),
     Exercise(
         "7.3",
-        "Read the leak meter",
-        Choice(
-            "the target's padding",
-            ("no padding mask", "polarity inverted", "the target's padding"),
-            (
+        "Choose the size of the first numbers",
+        Number(
+            _WIDTH**-0.5,
+            mistakes=(
                 Mistake(
-                    "no padding mask",
-                    "Then both “<pad>” would be open, and each would move outputs. Here one of them is "
-                    "closed. Which of the two languages has just one padding token here?",
+                    512**-0.5,
+                    "That suits a d_model of 512. This model has 64.",
                 ),
                 Mistake(
-                    "polarity inverted",
-                    "Then all the words would be closed and all the padding open. Here one “<pad>” is "
-                    "closed.",
+                    _WIDTH**-0.25,
+                    "That is the root of 1/√d_model: one root too many.",
                 ),
+                Mistake(
+                    float(_WIDTH**0.5),
+                    "That is what the rows are multiplied by. What size do they need before that, so "
+                    "that they are about 1 afterwards?",
+                ),
+                Mistake(
+                    1 / _WIDTH,
+                    "Times √64, which is 8, that is 1/8 and not 1. The factor is the square root of d_model.",
+                ),
+                Mistake(1.0, "Numbers of size 1 become 8 after the multiplication by √64."),
             ),
-            "“María ve a la reina” has one padding token, its source has two. So one of the two stays "
-            "open. If both were equally long, nothing would have leaked.",
+            right="1/√64 = 0.125, and 0.125 × 8 = 1.",
         ),
-        (
-            "Set the lab to cross-attention, sentence 2, and try each mistake.",
-            "How many padding tokens has the second sentence in English, and how many in Spanish?",
-        ),
-    ),
-    Exercise(
-        "7.4",
-        "Turn masks around for nn.MultiheadAttention",
-        Function(
-            lambda causal, padding: (~causal[0, 0], ~padding[:, 0, 0]),
-            _two_masks,
-            (
-                Mistake(
-                    lambda causal, padding: (causal[0, 0], padding[:, 0, 0]),
-                    "The shapes are right, but not the meaning: there True says “may not attend”.",
-                ),
-                Mistake(
-                    lambda causal, padding: (~padding[:, 0, 0], ~causal[0, 0]),
-                    "The two are swapped: return attn_mask first, then key_padding_mask.",
-                ),
-                Mistake(
-                    lambda causal, padding: (~causal, ~padding),
-                    "The meaning is right, but all four axes are still there. attn_mask is [query, key] "
-                    "and key_padding_mask is [batch, key].",
-                ),
-                Mistake(
-                    lambda causal, padding: (causal, padding),
-                    "These are our masks as they were. Invert both, and take away the axes of length 1.",
-                ),
-                Mistake(
-                    lambda causal, padding: (~causal[0, 0], ~padding),
-                    "The look-ahead mask is right. The padding mask still has four axes.",
-                ),
-                Mistake(
-                    lambda causal, padding: ~causal[0, 0],
-                    "That is attn_mask alone. Return both masks, with a comma between them.",
-                ),
-                Mistake(
-                    lambda causal, padding: ~(causal & padding),
-                    "You joined the two. nn.MultiheadAttention takes them apart: return attn_mask, then "
-                    "key_padding_mask.",
-                ),
-                Mistake(
-                    lambda causal, padding: (~causal.squeeze(), ~padding.squeeze()),
-                    "squeeze() removes every axis of length 1, so the batch is lost when it has one "
-                    "sentence. Name the axes that have to go: causal[0, 0] and padding[:, 0, 0].",
-                ),
-                Mistake(
-                    lambda causal, padding: (~causal[0, 0], padding[:, 0, 0]),
-                    "The look-ahead mask is right. The padding mask must be inverted too.",
-                ),
-                Mistake(
-                    lambda causal, padding: (causal[0, 0], ~padding[:, 0, 0]),
-                    "The padding mask is right. The look-ahead mask must be inverted too.",
-                ),
-            ),
-            right="to_torch_mask in viz_transformer.model.masks does the same.",
-        ),
-        (
-            "~mask swaps True and False.",
-            "causal[0, 0] is [query, key], and padding[:, 0, 0] is [batch, key]. Return both, with a "
-            "comma between them.",
-        ),
-    ),
-    Exercise(
-        "7.5",
-        "Write a softmax without NaN",
-        Function(
-            _masked_softmax,
-            _scores,
-            (
-                Mistake(
-                    _filled_with(-np.inf),
-                    "Every row is right except the one without a key. It is NaN: its sum is 0, and the "
-                    "softmax divides by it.",
-                ),
-                Mistake(
-                    _filled_with(-1e30),
-                    "No NaN. But the row without a key attends to everything equally. After the "
-                    "softmax, how could you set to 0 what the mask closes?",
-                ),
-                Mistake(
-                    lambda scores, mask: scores.softmax(-1) * mask,
-                    "The closed cells are 0, but the open ones don't add up to 1: the softmax gave some "
-                    "weight to closed keys. Close them before it.",
-                ),
-                Mistake(
-                    lambda scores, mask: (scores * mask).softmax(-1),
-                    "A score of 0 is a score like any other and gets its share. A closed cell needs a "
-                    "score so low that no weight is left.",
-                ),
-                Mistake(
-                    lambda scores, mask: (scores * mask).softmax(-1) * mask,
-                    "Before the softmax, a score of 0 still gets its share, so the open cells don't add up "
-                    "to 1. Put a very low number there instead.",
-                ),
-                Mistake(
-                    lambda scores, mask: scores.masked_fill(~mask, -1e30).softmax(0) * mask,
-                    "Your columns add up to 1. The keys are along the last axis: softmax(-1).",
-                ),
-                Mistake(
-                    lambda scores, mask: _masked_softmax(scores, ~mask),
-                    "You closed what is open. Here True means “may attend”.",
-                ),
-                Mistake(
-                    lambda scores, mask: _filled_with(-1e30)(scores, ~mask) * mask,
-                    "You put the low number where the mask is True. Here True means “may attend”, so "
-                    "fill where it is False: ~mask.",
-                ),
-                Mistake(
-                    lambda scores, mask: _filled_with(-1e30)(scores, ~mask),
-                    "You put the low number where the mask is True. Fill where it is False, ~mask, and "
-                    "think of the row without a key.",
-                ),
-            ),
-            right="Weights of 0 give an output of 0: nothing was seen, and nothing is passed on. "
-            "attend in viz_transformer does the same.",
-        ),
-        (
-            "Replace the scores of closed cells by a very low number, such as -1e9, and take the "
-            "softmax. Now no row is NaN.",
-            "Then multiply by the mask. The row without a key becomes 0, and no other row changes.",
+        hints=(
+            "√64 is 8. Which number, times 8, makes 1?",
+            "It is 1/√d_model.",
         ),
     ),
 )

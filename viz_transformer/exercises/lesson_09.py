@@ -1,545 +1,474 @@
-"""Exercises of lesson 9, Encoder and decoder: cross-attention, parameter counts, wiring."""
+"""Exercises of lesson 9, The block: LayerNorm, position-wise layers, residual sums, depth."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake
 from viz_transformer.exercises.feedback import Check
 
-# -- 9.1 and 9.2: the shapes of cross-attention, and who asks whom in it ---------------------------
+# -- 8.1 to 8.3: LayerNorm, and whether a layer works on each position alone -----------------------
 
-_D_MODEL, _D_HEAD = 8, 4
+_NUMBERS = np.array([3.0, 9.0, 11.0, 17.0])
+_MEAN, _STD = 10.0, 5.0
+_EPS = 1e-5
 
 
-def _two_sentences(rng: np.random.Generator) -> tuple[Any, ...]:
-    """Draw the decoder's vectors x, the encoder's memory, and the matrices of one head."""
+def _some_vectors(rng: np.random.Generator) -> tuple[Any]:
+    """Draw x [batch, position, d_model], of all sizes, far from 0 and unevenly spread."""
     import torch
 
-    n_target, n_source = (int(n) for n in rng.integers(2, 6, size=2))
-    shapes = [(n_target, _D_MODEL), (n_source, _D_MODEL), *[(_D_MODEL, _D_HEAD)] * 3]
-    return tuple(torch.tensor(rng.normal(size=shape), dtype=torch.float32) for shape in shapes)
+    # No other axis is as long as the last: a mean without keepdim then never fits by chance.
+    shape = (int(rng.integers(2, 5)), int(rng.integers(2, 6)), int(rng.integers(6, 9)))
+    x = rng.normal(rng.uniform(-3, 3), rng.uniform(0.5, 4), size=shape)
+    return (torch.tensor(x, dtype=torch.float32),)
 
 
-def _attention(query: Any, key: Any, value: Any, scale: float = _D_HEAD**-0.5, axis: int = -1) -> Any:
-    return (query @ key.T * scale).softmax(axis) @ value
+def _normalised(
+    x: Any,
+    axes: Any = -1,
+    *,
+    correction: int = 0,
+    power: float = 0.5,
+    centred: bool = True,
+    eps: float = _EPS,
+) -> Any:
+    mean = x.mean(axes, keepdim=True)
+    variance = x.var(axes, keepdim=True, correction=correction) + eps
+    return (x - mean if centred else x) / variance**power
 
 
-def _cross_attention(x: Any, memory: Any, w_q: Any, w_k: Any, w_v: Any) -> Any:
-    return _attention(x @ w_q, memory @ w_k, memory @ w_v)
+def _wrong_norm(**choices: Any) -> Callable[[Any], Any]:
+    return lambda x: _normalised(x, **choices)
 
 
-def _looking(query: str, key: str, value: str, **rest: Any) -> Callable[..., Any]:
-    """An attention whose query, key and value come from ``"x"`` or ``"memory"``."""
+_NOT_TORCHS = "That is torch's own layer norm. Write it yourself, with mean and std or var."
+_WRONG_AXES: dict[Any, str] = {
+    0: "You took the mean over axis 0, the sentences, so each word now depends on the other sentences "
+    "of the batch. Which axis holds the numbers of one word?",
+    1: "You took the mean over axis 1, the words, so each word now depends on all words of its "
+    "sentence, even those still to come. Which axis holds one word's numbers?",
+    (0, 1): "This is BatchNorm: one mean for each feature, over all words of all sentences. "
+    "LayerNorm has one mean for each word.",
+    (1, 2): "You took one mean for a whole sentence. LayerNorm has one for each word.",
+    (0, 1, 2): "You took one mean for everything. Did you leave out the axis?",
+}
 
-    def head(x: Any, memory: Any, w_q: Any, w_k: Any, w_v: Any) -> Any:
-        of = {"x": x, "memory": memory}
-        return _attention(of[query] @ w_q, of[key] @ w_k, of[value] @ w_v, **rest)
 
-    return head
+#: Ways to take the spread: torch's correction, what is added to the variance, and what to say.
+_SPREADS = (
+    (0, _EPS, ""),
+    (0, 0.0, " The same goes for std."),
+    (1, _EPS, " (And std or var needs correction=0.)"),
+    (1, 0.0, " (And std needs correction=0.)"),
+)
 
 
-_CROSS_ATTENTION = (
+def _some_layer(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Draw a layer, which may let positions meet in one way or another, and vectors for it."""
+    import torch
+
+    size = int(rng.integers(3, 7))
+    w = torch.tensor(rng.normal(size=(4, 4)), dtype=torch.float32)
+
+    def with_neighbour(step: int) -> Callable[[Any], Any]:
+        def layer(x: Any) -> Any:
+            y = x.clone()
+            if step > 0:
+                y[:, 1:] = y[:, 1:] + x[:, :-1]
+            else:
+                y[:, :-1] = y[:, :-1] + x[:, 1:]
+            return y
+
+        return layer
+
+    layers: list[Callable[[Any], Any]] = [
+        lambda x: torch.relu(x @ w) @ w.T,
+        lambda x: torch.nn.functional.layer_norm(x, (4,)),
+        lambda x: (x @ x.transpose(1, 2)).softmax(-1) @ x,
+        lambda x: x.cumsum(1),
+        with_neighbour(1),
+        with_neighbour(-1),
+    ]
+    x = torch.tensor(rng.normal(size=(2, size, 4)) + 0.3, dtype=torch.float32)
+    return layers[int(rng.integers(len(layers)))], x
+
+
+def _others_moved(layer: Any, x: Any, position: int) -> bool:
+    """Whether any other position's output moves when one position is changed."""
+    import torch
+
+    changed = x.clone()
+    changed[:, position] = changed[:, position] + 1
+    others = torch.arange(x.shape[1]) != position
+    return not torch.allclose(layer(x)[:, others], layer(changed)[:, others], atol=1e-5)
+
+
+def _is_position_wise(layer: Any, x: Any) -> bool:
+    return not any(_others_moved(layer, x, position) for position in range(x.shape[1]))
+
+
+_LAYER_NORM_AND_POSITIONS = (
     Exercise(
         "9.1",
-        "Name the shape of cross-attention's keys",
+        "Normalise one word by hand",
         Array(
-            [1, 4, 7, 16],
+            (_NUMBERS - _MEAN) / _STD,
             (
                 Mistake(
-                    [1, 4, 3, 16],
-                    "That is the shape of the queries, which come from the 3 written tokens. Where do "
-                    "the keys come from?",
+                    _NUMBERS - _MEAN,
+                    "You have subtracted the mean. Their standard deviation is still 5: divide by it.",
                 ),
                 Mistake(
-                    [1, 7, 4, 16],
-                    "These are the right numbers, but positions and heads are swapped. The axes are "
-                    "[sentence, head, position, width of a head].",
+                    (_NUMBERS - _MEAN) / _STD**2,
+                    "You divided by the variance, 25. Divide by its square root, the standard deviation.",
                 ),
                 Mistake(
-                    [1, 4, 7, 64],
-                    "Here each head is as wide as the whole vector. The 4 heads share its 64 numbers.",
-                ),
-                Mistake([1, 7, 64], "That is the memory itself, before it is split into heads."),
-                Mistake(
-                    [1, 4, 3, 7],
-                    "That is the shape of the weights: a row for each query, a column for each key. The "
-                    "keys themselves are vectors.",
+                    (_NUMBERS - _MEAN) / np.sqrt(100 / 3),
+                    "You divided the sum of squares by 3. LayerNorm divides it by 4, the number of "
+                    "numbers. (In torch: correction=0.)",
                 ),
                 Mistake(
-                    [1, 4, 16, 7],
-                    "Those are the keys transposed, as the scores need them. Before that, positions come "
-                    "before the width of a head.",
+                    _NUMBERS / _STD,
+                    "The standard deviation is 1 now, but the mean is 2. Subtract the mean first.",
                 ),
                 Mistake(
-                    [4, 7, 16],
-                    "Nearly. The first axis counts the sentences, and it is there even if there is only one.",
+                    (_NUMBERS - 3) / 14,
+                    "These run from 0 to 1: you used the smallest and the largest number. "
+                    "LayerNorm uses the mean and the standard deviation.",
                 ),
             ),
-            right="One key for each token that was read, in each head.",
+            right="Now their mean is 0 and their standard deviation is 1.",
         ),
         (
-            "Set the view to these sizes, as nearly as you can, and read the box of cross-attention.",
-            "The keys come from the memory, which has 7 vectors of 64 numbers, and 4 heads share them.",
+            "The mean is 10. Subtract it from each number.",
+            "The squares of the results are 49, 1, 1 and 49. Their mean is the variance.",
         ),
     ),
     Exercise(
         "9.2",
-        "Write one head of cross-attention",
+        "Write LayerNorm for a whole batch",
         Function(
-            _cross_attention,
-            _two_sentences,
+            _normalised,
+            _some_vectors,
             (
-                Mistake(
-                    _looking("memory", "x", "x"),
-                    "That is the wrong way round: the source asks and the target answers. Which side "
-                    "needs to know something, the encoder or the decoder?",
+                *(
+                    Mistake(_wrong_norm(axes=axes, correction=correction, eps=eps), message + also)
+                    for axes, message in _WRONG_AXES.items()
+                    for correction, eps, also in _SPREADS
+                    if eps or axes in (0, 1)  # of more numbers, no variance is that small
                 ),
                 Mistake(
-                    _looking("x", "x", "x"),
-                    "Queries, keys and values all come from x, so this is self-attention. The decoder never "
-                    "hears of the English sentence. Where should keys and values come from?",
+                    _wrong_norm(axes=-1, correction=1),
+                    "The axis is right, but the spread is a little too large. torch's std and var divide "
+                    "by one less than the count unless you pass correction=0.",
                 ),
                 Mistake(
-                    _looking("memory", "memory", "memory"),
-                    "Queries, keys and values all come from the memory. x isn't used, so what has been "
-                    "written so far makes no difference.",
+                    _wrong_norm(axes=-1, power=1.0),
+                    "The axis is right, but you divided by the variance. Divide by its square root, the "
+                    "standard deviation.",
                 ),
                 Mistake(
-                    _looking("x", "memory", "x"),
-                    "The keys are right, but the values come from x. The token that is attended to must "
-                    "also be the one that answers: a key and its value come from the same vector.",
+                    _wrong_norm(axes=-1, centred=False),
+                    "You divided by the spread, but the mean is still there. Subtract it first.",
                 ),
                 Mistake(
-                    _looking("x", "x", "memory"),
-                    "The values are right, but the keys come from x: the scores are about the Spanish "
-                    "tokens, and the values about the English ones.",
+                    lambda x: (x - x.mean(-1)) / x.std(-1, correction=0),
+                    "A RuntimeError. If torch says that sizes must match: x.mean(-1) has the shape "
+                    "[sentence, word]. With keepdim=True it is [sentence, word, 1], and torch can "
+                    "subtract it from x. The same goes for std and var.",
                 ),
                 Mistake(
-                    _looking("x", "x", "x", scale=1.0),
-                    "Two things are missing: keys and values should come from the memory, and the scores "
-                    "should be divided by √d_k.",
+                    lambda x: (x - x.mean()) / x.std(-1, keepdim=True, correction=0),
+                    "You have one spread for each word, but one mean for everything. Did you leave out "
+                    "the axis?",
                 ),
                 Mistake(
-                    lambda x, memory, w_q, w_k, w_v: _cross_attention(x, memory, w_q, w_v, w_k),
-                    "w_k and w_v are swapped: w_k makes the keys, which are compared with the query, and "
-                    "w_v the values, which are mixed.",
+                    lambda x: (x - x.mean(-1, keepdim=True)) / x.std(),
+                    "You have one mean for each word, but one spread for everything. Did you leave out "
+                    "the axis?",
                 ),
                 Mistake(
-                    lambda x, memory, w_q, w_k, w_v: _cross_attention(x, memory, w_k, w_q, w_v),
-                    "w_q and w_k are swapped: w_q belongs to x, and w_k to the memory.",
+                    lambda x: (x - x.mean(-1, keepdim=True)) / x.norm(dim=-1, keepdim=True),
+                    "You divided by the length of the vector. Divide by the standard deviation, which is "
+                    "measured from the mean.",
                 ),
                 Mistake(
-                    _looking("x", "memory", "memory", scale=1.0),
-                    "Everything comes from the right side, but the scores aren't divided by √d_k.",
-                ),
-                Mistake(
-                    _looking("x", "memory", "memory", scale=1 / _D_HEAD),
-                    "Everything comes from the right side, but you divided the scores by d_k. Divide by "
-                    "its square root.",
-                ),
-                Mistake(
-                    lambda x, memory, w_q, w_k, w_v: (
-                        (x @ w_q) @ (memory @ w_k).T * _D_HEAD**-0.5 @ (memory @ w_v)
-                    ),
-                    "The softmax is missing: the scores have to become weights before the values are mixed.",
-                ),
-                Mistake(
-                    lambda x, memory, w_q, w_k, w_v: ((x @ w_q) @ (memory @ w_k).T * _D_HEAD**-0.5).softmax(
-                        -1
-                    ),
-                    "These are the weights, [target, source]. The last step is missing: mix the values "
-                    "with them.",
-                ),
-                Mistake(
-                    _looking("x", "memory", "memory", scale=_D_MODEL**-0.5),
-                    "Everything comes from the right side, but d_k is the width of a key in this head, "
-                    "key.shape[-1], not the width of the whole vector.",
-                ),
-                Mistake(
-                    _looking("x", "memory", "memory", axis=0),
-                    "Everything comes from the right side, but the softmax runs along the queries. Each "
-                    "query shares out a total of 1 among its keys: softmax(-1).",
+                    lambda x: x - x.mean(-1, keepdim=True),
+                    "The mean is gone, but the spread is still what it was. Divide by it.",
                 ),
             ),
-            right="The decoder asks with its queries, and the encoder answers with its keys and values.",
+            right="torch.nn.functional.layer_norm gives the same numbers.",
+            forbidden=dict.fromkeys(("layer_norm", "LayerNorm", "native_layer_norm"), _NOT_TORCHS),
         ),
         (
-            "Start with three products: x @ w_q, and two with the memory.",
-            "The scores are query @ key.T, divided by the root of key.shape[-1]. Then take softmax(-1).",
+            "x.mean(-1, keepdim=True) has the shape [batch, position, 1]: one mean for each word.",
+            "x.std(-1, keepdim=True, correction=0) is the spread of each word's numbers.",
         ),
     ),
-)
-
-# -- 9.3 and 9.4: how many parameters a layer has, and how many the whole model --------------------
-
-_LARGE_D_MODEL, _LARGE_D_FF = 512, 2048
-_EXACT = 1e-9
-
-
-def _feed_forward(d_model: int, d_ff: int, biases: bool = True) -> int:
-    return 2 * d_model * d_ff + (d_ff + d_model if biases else 0)
-
-
-def _encoder_layer(
-    *, matrices: int = 4, n_norms: int = 2, biases: bool = True, d_model: int = _LARGE_D_MODEL
-) -> int:
-    attention = matrices * d_model * d_model
-    return attention + _feed_forward(d_model, _LARGE_D_FF, biases) + n_norms * 2 * d_model
-
-
-def _count_parameters(
-    vocab_size: int,
-    d_model: int,
-    d_ff: int,
-    n_layers: int,
-    *,
-    n_attentions: int = 2,
-    n_norms: int = 3,
-    vocabularies: int = 1,
-    extra_norms: int = 0,
-    biases: bool = True,
-    in_encoder: int = 1,
-) -> int:
-    attention, norm = 4 * d_model * d_model, 2 * d_model
-    feed_forward = _feed_forward(d_model, d_ff, biases)
-    encoder_layer = attention + feed_forward + 2 * norm
-    decoder_layer = n_attentions * attention + feed_forward + n_norms * norm
-    return (
-        vocabularies * vocab_size * d_model
-        + n_layers * (in_encoder * encoder_layer + decoder_layer)
-        + extra_norms * norm
-    )
-
-
-def _counting(**choices: Any) -> Callable[[int, int, int, int], int]:
-    return partial(_count_parameters, **choices)
-
-
-def _sizes(rng: np.random.Generator) -> tuple[int, int, int, int]:
-    """Draw the sizes of a small model."""
-    d_model = int(rng.integers(2, 17)) * 4
-    return int(rng.integers(20, 200)), d_model, int(rng.integers(8, 200)), int(rng.integers(2, 7))
-
-
-_PARAMETER_COUNTS = (
     Exercise(
         "9.3",
-        "Count one encoder layer of the large model",
-        Number(
-            _encoder_layer(),
-            (
-                Mistake(
-                    _encoder_layer(matrices=3),
-                    "Attention has a fourth matrix: W_O, which joins the heads.",
-                ),
-                Mistake(
-                    _encoder_layer(matrices=32),
-                    "You counted all four matrices once for each head. The heads share them: each one "
-                    "uses 64 of the 512 columns.",
-                ),
-                Mistake(
-                    _encoder_layer(biases=False),
-                    "The biases of the feed-forward network are missing: 2048 after the first matrix, "
-                    "and 512 after the second.",
-                ),
-                Mistake(
-                    _encoder_layer(n_norms=0),
-                    "The two LayerNorms are missing: a gain and a bias for each of the 512 numbers.",
-                ),
-                Mistake(
-                    _encoder_layer(n_norms=1),
-                    "1,024 are missing. There are two LayerNorms, and each has 512 gains and 512 biases.",
-                ),
-                Mistake(
-                    _encoder_layer() + 4 * _LARGE_D_MODEL,
-                    "You gave the attention biases. In this model it has none.",
-                ),
-                Mistake(
-                    _encoder_layer(matrices=8, n_norms=3),
-                    "That is a decoder layer, which has a second attention and a third norm.",
-                ),
-                Mistake(
-                    _encoder_layer(matrices=1),
-                    "Attention has four matrices: for queries, keys, values, and to join the heads.",
-                ),
-            ),
-            tolerance=_EXACT,
-            right="1,048,576 in attention, 2,099,712 in the feed-forward network, 2,048 in the norms.",
-        ),
-        (
-            "Attention: four matrices of 512 × 512. Feed-forward: 512 × 2048, 2048 biases, "
-            "2048 × 512, 512 biases.",
-            "Each of the two norms has 512 gains and 512 biases.",
-        ),
-    ),
-    Exercise(
-        "9.4",
-        "Count any encoder–decoder",
+        "Test whether a layer lets words meet",
         Function(
-            _count_parameters,
-            _sizes,
+            _is_position_wise,
+            _some_layer,
             (
                 Mistake(
-                    _counting(n_attentions=1, n_norms=2),
-                    "Your decoder layer is an encoder layer: cross-attention and its norm are missing.",
+                    lambda layer, x: not _others_moved(layer, x, 0),
+                    "You change the first word only. A layer in which each word reads the next one passes "
+                    "your test, because no word reads the first. Try every position.",
                 ),
                 Mistake(
-                    _counting(n_norms=2),
-                    "Your decoder layer has both attentions, but it needs three norms: one after each part.",
+                    lambda layer, x: not _others_moved(layer, x, x.shape[1] - 1),
+                    "You change the last word only. A layer that reads from left to right passes your "
+                    "test, because no word follows the last. Try every position.",
                 ),
                 Mistake(
-                    _counting(n_attentions=1),
-                    "Your decoder layer has three norms, but only one attention. It needs two.",
+                    lambda layer, x: True,
+                    "It returns True for every layer. Do you change a copy? With changed = x, both names "
+                    "mean the same tensor. x.clone() makes a copy.",
                 ),
                 Mistake(
-                    _counting(vocabularies=2),
-                    "You counted the embeddings twice. Source, target and output share one "
-                    "matrix in this model.",
+                    lambda layer, x: False,
+                    "It returns False for every layer. The output of the changed word may move. Leave it "
+                    "out, and compare the others.",
                 ),
                 Mistake(
-                    _counting(vocabularies=3),
-                    "You counted the embeddings three times. Source, target and output share "
-                    "one matrix in this model.",
-                ),
-                Mistake(
-                    _counting(vocabularies=0),
-                    "The embeddings are missing: d_model parameters for each word.",
-                ),
-                Mistake(
-                    _counting(biases=0),
-                    "The biases of the feed-forward networks are missing.",
-                ),
-                Mistake(
-                    _counting(extra_norms=2),
-                    "You counted one norm too many in each stack. Here every norm belongs to a layer "
-                    "(post-norm); a stack has none of its own.",
-                ),
-                Mistake(
-                    _counting(in_encoder=0),
-                    "The encoder is missing.",
-                ),
-                Mistake(
-                    lambda vocab_size, d_model, d_ff, n_layers: _count_parameters(
-                        vocab_size, d_model, d_ff, 1
-                    ),
-                    "You counted one layer in each stack. There are n_layers of them in each.",
-                ),
-                Mistake(
-                    lambda vocab_size, d_model, d_ff, n_layers: (
-                        n_layers * _count_parameters(vocab_size, d_model, d_ff, 1)
-                    ),
-                    "You multiplied the embeddings by n_layers too. They are there only once.",
+                    lambda layer, x: not _is_position_wise(layer, x),
+                    "It is the wrong way round. Return True if no other word moves.",
                 ),
             ),
-            tolerance=_EXACT,
-            right="count_parameters(35, 32, 64, 2) is 43,104, and count_parameters(35, 512, 2048, "
-            "6) is 44,119,552.",
+            right="A feed-forward network passes this test, and attention doesn't. In the clinic you "
+            "will use such instruments to find mistakes.",
         ),
         (
-            "Give attention, feed_forward and norm a line each. Then write down both kinds of layer.",
-            "A decoder layer has two attentions, one feed-forward network and three norms. Try your "
-            "function with 35, 32, 64, 2, and compare each step with the table.",
+            "For one position: copy x, change that position in the copy, run the layer on both, "
+            "and compare the outputs of all other positions with torch.allclose.",
+            "Do this for every position in range(x.shape[1]). Return False as soon as another output moves.",
         ),
     ),
 )
 
-# -- 9.5 and 9.6: arguments and ids that land where they belong ------------------------------------
-
-#: What torch.nn.Transformer is to be given, and what each argument means.
-_ARGUMENTS: dict[str, tuple[Any, str]] = {
-    "d_model": (256, "the width of the vectors"),
-    "nhead": (4, "the number of heads"),
-    "num_encoder_layers": (3, "the number of encoder layers"),
-    "num_decoder_layers": (3, "the number of decoder layers"),
-    "dim_feedforward": (1024, "the inner width of the feed-forward networks"),
-    "dropout": (0.2, "the dropout"),
-    "batch_first": (True, "whether the first axis counts the sentences"),
-}
-_WANTED = {name: value for name, (value, _) in _ARGUMENTS.items()}
-_MEANINGS = {name: meaning for name, (_, meaning) in _ARGUMENTS.items()}
+# -- 8.4 and 8.5: a block of the paper, and three deep stacks known by their gradients -------------
 
 
-def _without(name: str) -> dict[str, Any]:
-    return {each: value for each, value in _WANTED.items() if each != name}
-
-
-def _judge_arguments(answer: Any) -> Check:
+def _some_block(rng: np.random.Generator) -> tuple[Any, Any, Any, Any, Any]:
+    """Draw x and the parts of a block, both norms with a gain and a bias of their own."""
+    import torch
     from torch import nn
 
-    if not isinstance(answer, Mapping) or not answer:
-        return Check(False, 'Give a dict of names and values, such as {"d_model": 256, …}.')
-    known = inspect.signature(nn.Transformer).parameters
-    for name in answer:
-        if name not in known:
-            return Check(
-                False,
-                f"nn.Transformer has no argument {name!r}. The cell above printed its first names, and "
-                "another is batch_first.",
-            )
-    for name, wanted in _WANTED.items():
-        given = answer.get(name, known[name].default)
-        same_kind = isinstance(given, int | float) and isinstance(given, bool) == (wanted is True)
-        if not same_kind or given != wanted:
-            return Check(False, _wrong_argument(name, given, name in answer))
-    return Check(True, "By name, each number lands where it belongs, whatever the order.")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(rng.integers(2**31)))
+        norms = nn.LayerNorm(8), nn.LayerNorm(8)
+        for norm in norms:
+            nn.init.normal_(norm.weight, 1.0, 0.4)
+            nn.init.normal_(norm.bias, 0.0, 0.4)
+        feed_forward = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
+        attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        x = torch.randn(2, 5, 8)
+    return x, attention, norms[0], feed_forward, norms[1]
 
 
-def _wrong_argument(name: str, given: Any, was_given: bool) -> str:
-    if name == "batch_first":
-        return (
-            "batch_first is False, which is torch's default. The first axis would count positions, and "
-            "tokens would attend to tokens of other sentences. Our batches have the sentence first."
-        )
-    if was_given:
-        return f"{name} is {_MEANINGS[name]}. You set it to {given!r}; read the exercise again."
-    return f"You left out {name}, so {_MEANINGS[name]} would be torch's default, {given!r}."
+def _post_norm_block(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    looked, _ = attention(x, x, x)
+    h = norm_1(x + looked)
+    return norm_2(h + feed_forward(h))
 
 
-_WRONG_ARGUMENTS = (
-    Mistake(
-        {**_WANTED, "num_encoder_layers": 1024, "dim_feedforward": 3},
-        "num_encoder_layers is the number of encoder layers. You set it to 1024; read the exercise again.",
+def _added_tuple(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = norm_1(x + attention(x, x, x))
+    return norm_2(h + feed_forward(h))
+
+
+def _no_first_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = norm_1(attention(x, x, x)[0])
+    return norm_2(h + feed_forward(h))
+
+
+def _no_second_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    return norm_2(feed_forward(norm_1(x + attention(x, x, x)[0])))
+
+
+def _no_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    return norm_2(feed_forward(norm_1(attention(x, x, x)[0])))
+
+
+def _pre_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = norm_1(x)
+    x = x + attention(h, h, h)[0]
+    return x + feed_forward(norm_2(x))
+
+
+def _old_x_added(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    return norm_2(x + feed_forward(norm_1(x + attention(x, x, x)[0])))
+
+
+def _old_x_read(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    return norm_2(norm_1(x + attention(x, x, x)[0]) + feed_forward(x))
+
+
+def _weights_added(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = norm_1(x + attention(x, x, x)[1])
+    return norm_2(h + feed_forward(h))
+
+
+def _norm_before_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = norm_1(x) + attention(x, x, x)[0]
+    return norm_2(h) + feed_forward(h)
+
+
+def _no_first_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = x + attention(x, x, x)[0]
+    return norm_2(h + feed_forward(h))
+
+
+def _no_second_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = norm_1(x + attention(x, x, x)[0])
+    return h + feed_forward(h)
+
+
+def _no_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = x + attention(x, x, x)[0]
+    return h + feed_forward(h)
+
+
+_NAMES = ("post-norm", "pre-norm", "no sums")
+_RIGHT = ["pre-norm", "no sums", "post-norm"]
+_STACKS = (
+    (
+        ["post-norm", "no sums", "pre-norm"],
+        "B is right. A and C are swapped. In which of the two is the gradient much larger in the last "
+        "layer? There it fades on its way down.",
     ),
-    Mistake(
-        _without("batch_first"),
-        "batch_first is False, which is torch's default. The first axis would count positions, and "
-        "tokens would attend to tokens of other sentences. Our batches have the sentence first.",
+    (
+        ["pre-norm", "post-norm", "no sums"],
+        "A is right. In B, not even a millionth of the gradient reaches layer 3. Can a post-norm stack of "
+        "six layers lose that much? Set the view to 6 layers and look.",
     ),
-    Mistake(
-        _without("num_decoder_layers"),
-        "You left out num_decoder_layers, so the number of decoder layers would be torch's default, 6.",
-    ),
-    Mistake(
-        _without("dim_feedforward"),
-        "You left out dim_feedforward, so the inner width of the feed-forward networks would be torch's "
-        "default, 2048.",
-    ),
-    Mistake(
-        _without("dropout"),
-        "You left out dropout, so the dropout would be torch's default, 0.1.",
-    ),
-    Mistake(
-        {**_without("nhead"), "n_heads": 4},
-        "nn.Transformer has no argument 'n_heads'. The cell above printed its first names, and another "
-        "is batch_first.",
-    ),
-    Mistake(
-        {**_WANTED, "nhead": 256},
-        "nhead is the number of heads. You set it to 256; read the exercise again.",
+    (
+        ["no sums", "pre-norm", "post-norm"],
+        "C is right. Without sums, nearly nothing reaches the decoder's first layer. Is that so in A, "
+        "where the first layer has the largest gradient?",
     ),
 )
 
 
-def _model_and_ids(rng: np.random.Generator) -> tuple[Any, Any, Any]:
-    """Draw a tiny model and a batch of two padded sentences, source and target equally long."""
-    import torch
-
-    from viz_transformer.config import ModelConfig
-    from viz_transformer.training import make_model
-
-    config = ModelConfig(
-        vocab_size=12, d_model=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=12, max_length=8
+def _judge_stacks(answer: Any) -> Check:
+    if not isinstance(answer, list | tuple) or not all(isinstance(one, str) for one in answer):
+        return Check(False, f"Give a list of three names in the order A, B, C: {', '.join(_NAMES)}.")
+    given = [one.strip().casefold() for one in answer]
+    if sorted(given) != sorted(_NAMES):
+        return Check(False, f"Use each of these names once: {', '.join(_NAMES)}.")
+    if given == _RIGHT:
+        return Check(
+            True,
+            "A level line means a free road. A line that falls towards the first layer means a norm on the "
+            "road, and a cliff no road at all.",
+        )
+    for wrong, message in _STACKS:
+        if given == wrong:
+            return Check(False, message)
+    return Check(
+        False,
+        "None of the three is right. Begin with the cliff: in which stack do the first layers get no "
+        "gradient at all?",
     )
-    model = make_model(config, int(rng.integers(1000))).eval().requires_grad_(False)
-    source, target = (torch.tensor(rng.integers(3, 12, size=(2, 5))) for _ in range(2))
-    target[:, 0] = 1
-    source[1, 3:] = target[0, 4:] = 0  # <pad>
-    return model, source, target
 
 
-def _wired(model: Any, source_ids: Any, target_ids: Any) -> Any:
-    memory = model.encode(source_ids)
-    return model.decode(target_ids, memory, model.padding_mask(source_ids))
-
-
-def _miswired(encoded: str, decoded: str, masked: str) -> Callable[..., Any]:
-    """A wiring that encodes, decodes and masks the ids of ``"source"`` or of ``"target"``."""
-
-    def wire(model: Any, source_ids: Any, target_ids: Any) -> Any:
-        ids = {"source": source_ids, "target": target_ids}
-        memory = model.encode(ids[encoded])
-        return model.decode(ids[decoded], memory, model.padding_mask(ids[masked]))
-
-    return wire
-
-
-def _words_alone(model: Any, source_ids: Any, target_ids: Any) -> Any:
-    memory = model.embed_source(source_ids)
-    return model.decode(target_ids, memory, model.padding_mask(source_ids))
-
-
-def _padding_seen(model: Any, source_ids: Any, target_ids: Any) -> Any:
-    import torch
-
-    mask = model.padding_mask(source_ids)
-    return model.decode(target_ids, model.encode(source_ids), torch.ones_like(mask))
-
-
-_WIRING = (
+_BLOCK_AND_DEPTH = (
     Exercise(
-        "9.5",
-        "Give the arguments by name",
-        CustomCheck(
-            _judge_arguments,
-            _WANTED,
-            _WRONG_ARGUMENTS,
-        ),
-        (
-            "The names: d_model, nhead, num_encoder_layers, num_decoder_layers, dim_feedforward, "
-            "dropout, batch_first.",
-            "3 layers in each stack are two arguments. Sentence first is batch_first=True.",
-        ),
-    ),
-    Exercise(
-        "9.6",
-        "Wire the parts",
+        "9.4",
+        "Write the paper's block",
         Function(
-            _wired,
-            _model_and_ids,
+            _post_norm_block,
+            _some_block,
             (
                 Mistake(
-                    _miswired("source", "source", "source"),
-                    "The decoder reads source_ids: the English sentence instead of the Spanish written so "
-                    "far. It runs, but it never reads a word of Spanish.",
+                    _added_tuple,
+                    "A TypeError. Did you add everything that attention(x, x, x) returns? It is a tuple "
+                    "of the output and the weights: take the output. (If not: attention takes three "
+                    "arguments, query, key and value.)",
                 ),
                 Mistake(
-                    _miswired("source", "target", "target"),
-                    "The mask is made from target_ids. It should say which tokens of the memory are real, "
-                    "and the memory comes from the source.",
+                    _weights_added,
+                    "A RuntimeError. Did you take attention(x, x, x)[1]? Those are the weights. The output "
+                    "is [0].",
                 ),
                 Mistake(
-                    _miswired("target", "target", "target"),
-                    "The encoder reads target_ids, so the model sees the very words that it should write, "
-                    "including those still to come.",
+                    _norm_before_sum,
+                    "You normalise x and add afterwards. In the paper's block, the sum comes first and "
+                    "the norm is taken of the sum.",
                 ),
                 Mistake(
-                    _miswired("target", "source", "target"),
-                    "Source and target are swapped: this translates from Spanish to English.",
+                    _no_first_sum,
+                    "The sum around attention is missing: add its output to x before norm_1.",
                 ),
                 Mistake(
-                    _words_alone,
-                    "These are the embeddings of the words. The memory is what the encoder makes of them.",
+                    _no_second_sum,
+                    "The sum around the feed-forward network is missing: add its output to what it read, "
+                    "before norm_2.",
                 ),
                 Mistake(
-                    _padding_seen,
-                    "Here every position of the memory may be attended to, even padding. Which function of "
-                    "the model tells real tokens from padding?",
+                    _no_sum,
+                    "Both sums are missing: there is no road around the two parts.",
+                ),
+                Mistake(
+                    _pre_norm,
+                    "This is a pre-norm block: each norm comes before its part. In the paper's block, each "
+                    "norm comes after the sum.",
+                ),
+                Mistake(
+                    _old_x_added,
+                    "The second sum adds the block's first x. Add what went into the feed-forward network.",
+                ),
+                Mistake(
+                    _old_x_read,
+                    "The feed-forward network reads the block's first x, so it never sees what attention "
+                    "found. It should read the output of norm_1.",
+                ),
+                Mistake(_no_first_norm, "norm_1 is not used. It belongs around the first sum."),
+                Mistake(_no_second_norm, "norm_2 is not used. It belongs around the second sum."),
+                Mistake(
+                    _no_norm,
+                    "The sums are right, but neither norm is used.",
+                ),
+                Mistake(
+                    lambda x, attention, norm_1, feed_forward, norm_2: _post_norm_block(
+                        x, attention, norm_2, feed_forward, norm_1
+                    ),
+                    "The two norms are swapped: norm_1 belongs to attention.",
                 ),
             ),
-            right="Encode, mask, decode: that is an encoder–decoder seen from above.",
+            right="Two sums and two norms: that is the paper's encoder block.",
         ),
         (
-            "The encoder reads the source, once: model.encode.",
-            "The decoder gets three things: what has been written, the memory, and which tokens of the "
-            "memory are real.",
+            "looked, weights = attention(x, x, x) takes the tuple apart.",
+            "First h = norm_1(x + looked). The second half is built the same way, from h.",
+        ),
+    ),
+    Exercise(
+        "9.5",
+        "Name three stacks by their gradients",
+        CustomCheck(
+            _judge_stacks,
+            _RIGHT,
+            (
+                *(Mistake(wrong, message) for wrong, message in _STACKS),
+                Mistake(
+                    ["post-norm", "pre-norm", "no sums"],
+                    "None of the three is right. Begin with the cliff: in which stack do the first "
+                    "layers get no gradient at all?",
+                ),
+            ),
+        ),
+        (
+            "Set the view above to 6 layers, and go through the three cases.",
+            "Compare the first and the last number of each row. Do they fall, stay level or rise?",
         ),
     ),
 )
 
-EXERCISES = (*_CROSS_ATTENTION, *_PARAMETER_COUNTS, *_WIRING)
+EXERCISES = (*_LAYER_NORM_AND_POSITIONS, *_BLOCK_AND_DEPTH)

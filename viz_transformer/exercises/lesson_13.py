@@ -1,257 +1,281 @@
-"""Exercises of lesson 13, Reading heads honestly."""
+"""Exercises of lesson 13, Three families."""
 
 from __future__ import annotations
 
-from functools import cache
+import math
 from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Choice, CustomCheck, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake, Number
 from viz_transformer.exercises.feedback import Check
-from viz_transformer.model import HeadChange, Interventions
-from viz_transformer.trace import KINDS
-from viz_transformer.translator import Translator, load_translator
 
-_COW = "the cow did not cross the street because it was too tired"
-_ALL, _SPARED = (0, 1, 2, 3), (0, 1, 3)
+_IDS = np.array([[1, 7, 8, 9], [1, 7, 8, 0]])
+_REAL = (_IDS != 0)[:, None, None, :]  # [batch, 1, 1, key]
+_AHEAD = np.tri(4, dtype=bool)[None, None]  # [1, 1, query, key]
 
-_GENDER = ("encoder", 1, 1)
-_ARTICLE = ("cross", 1, 2)
-_SUREST = ("decoder", 0, 0)
-
-
-@cache
-def _translator() -> Translator:
-    return load_translator()
+_BERT_BASE = 109_482_240
+_WIDTH, _LAYER = 768, 7_087_872
+_SEGMENTS, _POOLER = 2 * _WIDTH, _WIDTH * _WIDTH + _WIDTH
+_DISTILBERT = _BERT_BASE - 6 * _LAYER - _SEGMENTS - _POOLER
 
 
-@cache
-def _loss(heads: tuple[int, ...] = (), *, judge_own: bool = False) -> float:
-    """Return the loss with these heads of decoder layer 1 off, in nats per token."""
-    translator = _translator()
-    off = Interventions(heads=[HeadChange("decoder", 1, head, factor=0) for head in heads])
-    target = None if judge_own else translator.translate(_COW).tokens
-    return float(-translator.log_probs(_COW, target, off).mean())
+def _linear(inputs: int, outputs: int) -> int:
+    return inputs * outputs + outputs
 
 
-def _rise(heads: tuple[int, ...]) -> float:
-    return _loss(heads) - _loss()
+def _layer(d_model: int, d_ff: int, n_square: int = 4, n_norms: int = 2) -> int:
+    feed_forward = _linear(d_model, d_ff) + _linear(d_ff, d_model)
+    return n_square * _linear(d_model, d_model) + feed_forward + n_norms * 2 * d_model
 
 
-def _head_of_gender(answer: Any) -> Check:
-    try:
-        kind, layer, head = answer
-        given = (str(kind), int(layer), int(head))
-    except (TypeError, ValueError):
-        return Check(False, _NO_HEAD)
-    if given == _GENDER:
-        return Check(
-            True,
-            "Without it, teacher can't learn whose book it is, and la maestra is the likeliest again.",
-        )
-    if given[0] not in list(KINDS) or given[1] not in (0, 1):
-        return Check(False, _NO_SUCH)
-    return Check(False, _WRONG_HEADS.get(given, _IDLE))
+def _without_biases(d_model: int, d_ff: int) -> int:
+    return 4 * d_model * d_model + 2 * d_model * d_ff + 4 * d_model
 
 
-_NO_HEAD = 'Give the kind, the layer and the head, such as ("cross", 0, 3).'
-_NO_SUCH = (
-    "There is no such head: the kind is encoder, decoder or cross, then comes the layer, 0 or 1, "
-    "and then the head, 0 to 3."
+def _sizes(rng: np.random.Generator) -> tuple[int, int]:
+    return int(rng.integers(8, 800)), int(rng.integers(8, 3000))
+
+
+_FAMILIES = ("encoder-only", "decoder-only", "encoder-decoder")
+_RIGHT = ("encoder-only", "decoder-only", "encoder-decoder")
+_THREE = 'Give three of "encoder-only", "decoder-only" and "encoder-decoder", as a list.'
+#: For each task, what to tell of each family that does not fit it.
+_UNFIT = (
+    {
+        "decoder-only": "Task 1: the whole letter is there, and what comes after a word may show "
+        "that it is a name. A model that only looks back can't see that.",
+        "encoder-decoder": "Task 1: nothing has to be written, only a label for each word that is "
+        "already there. A decoder would have nothing to do.",
+    },
+    {
+        "encoder-only": "Task 2: words have to be written here, one after the other, and a reader "
+        "only gives vectors.",
+        "encoder-decoder": "Task 2: there is one text, and it goes on. What would an encoder read "
+        "that the decoder doesn't?",
+    },
+    {
+        "encoder-only": "Task 3: a summary has words of its own, so something has to write them.",
+        "decoder-only": "Task 3: the whole report is there before the first word is written, so it "
+        "can be read both ways. Which family both reads and writes?",
+    },
 )
-_IDLE = (
-    "With this head off, the Spanish is still el profesor. The table in the lab lists the heads "
-    "that matter most at its top: try those."
-)
-_WRONG_HEADS = {
-    _ARTICLE: "This head matters, but the Spanish is still el profesor without it. Another matters more.",
-    _SUREST: "Hardly any head is surer than this one, and without it the Spanish is still el profesor. "
-    "Go by the loss, not by the picture.",
-}
 
 
-def _before(weights: np.ndarray) -> float:
-    return float(np.diagonal(weights, offset=-1).mean())
-
-
-def _after(weights: np.ndarray) -> float:
-    return float(np.diagonal(weights, offset=1).mean())
-
-
-def _same(weights: np.ndarray) -> float:
-    return float(np.diagonal(weights).mean())
-
-
-def _first_counted(weights: np.ndarray) -> float:
-    return float(np.diagonal(weights, offset=-1).sum() / len(weights))
-
-
-def _summed(weights: np.ndarray) -> float:
-    return float(np.diagonal(weights, offset=-1).sum())
-
-
-def _a_head(rng: np.random.Generator) -> tuple[np.ndarray]:
-    n = int(rng.integers(3, 9))
-    return (rng.dirichlet(np.ones(n), size=n),)  # [query, key]
+def _chosen(answer: Any) -> Check:
+    if not isinstance(answer, list | tuple) or len(answer) != 3:
+        return Check(False, _THREE)
+    given = [str(one).strip().casefold().replace("–", "-") for one in answer]
+    if not set(given) <= set(_FAMILIES):
+        return Check(False, _THREE)
+    for one, unfit in zip(given, _UNFIT, strict=True):
+        if one in unfit:
+            return Check(False, unfit[one])
+    return Check(True, "You asked what is there before the answer begins, and what has to be written.")
 
 
 EXERCISES = (
     Exercise(
         "13.1",
-        "Find the best error rate that a head can have",
-        Number(
-            1 - 2 * 10 / 21,
+        "Make the mask of a padded writer",
+        Array(
+            _REAL & _AHEAD,
             mistakes=(
                 Mistake(
-                    0,
-                    "Every link found is gold, but not every gold link was found: S has 11 links, "
-                    "and A has 10.",
+                    ~(_REAL & _AHEAD),
+                    "This is the opposite: here True means “may attend”, as in padding_mask and causal_mask.",
                 ),
                 Mistake(
-                    1 / 11,
-                    "That is the share of gold links that are missing. The error rate divides by the "
-                    "found and the gold links together: put 10, 11 and 10 into the formula.",
+                    np.broadcast_to(_AHEAD, (2, 1, 4, 4)),
+                    "The future is barred but the padding isn't: the last column of the second "
+                    "text must be False.",
                 ),
                 Mistake(
-                    1 - 10 / 21,
-                    "The formula counts the links in both twice: 2 · |A ∩ S|.",
+                    _AHEAD,
+                    "This is the causal mask alone. It knows nothing of the padding, which differs "
+                    "from text to text.",
                 ),
                 Mistake(
-                    20 / 21,
-                    "That is how much is right. The error rate is 1 minus that.",
+                    _REAL,
+                    "This is the padding mask alone: a reader's. A writer may not look ahead.",
+                ),
+                Mistake(
+                    _REAL | _AHEAD,
+                    "With |, a cell is open if either mask opens it. Both must: join them with &.",
                 ),
             ),
-            right="No head can do better here: it names only one English word for each Spanish one.",
+            right="Padding and causal together: the mask of every decoder in this course.",
         ),
         hints=(
-            "A is what the head found, S is the gold. How many are in A, how many in S, and how "
-            "many in both?",
-            "A has 10, S has 11, and all of A is in S.",
+            "padding_mask(batch_ids, pad_id=0) is [batch, 1, 1, key], causal_mask(4) is [1, 1, query, key].",
+            "Join them with &: a cell is open where both are True, and axes of length 1 are broadcast.",
         ),
     ),
     Exercise(
         "13.2",
-        "Measure a previous-token head",
-        Function(
-            _before,
-            _a_head,
+        "Name the shape that a classifier returns",
+        Array(
+            (8, 3),
             mistakes=(
                 Mistake(
-                    _after,
-                    "That is the token after. Rows are queries and columns are keys, so the token "
-                    "before is one to the left of the diagonal.",
+                    (8, 20, 768),
+                    "Those are the encoder's vectors. The classifier comes after them.",
                 ),
                 Mistake(
-                    _same,
-                    "That is the token itself, on the diagonal. The token before is one to the left of it.",
+                    (8, 20, 3),
+                    "That would be a class for each word. The classifier reads one position of each text.",
                 ),
                 Mistake(
-                    _first_counted,
-                    "You divided by the number of all queries. The first has no token before it, so "
-                    "the mean has one row fewer.",
+                    (8, 768),
+                    "That is what the classifier reads: one vector per text. What does it return?",
                 ),
+                Mistake((3, 8), "The batch is the first axis."),
                 Mistake(
-                    lambda weights: float(np.diagonal(weights, offset=-1).sum() / (len(weights) - 2)),
-                    "You divided by one query too few: only the first is left out.",
+                    (8,),
+                    "One number per text would be the class itself. The model gives a score for every class.",
                 ),
-                Mistake(
-                    lambda weights: np.diagonal(weights, offset=-1),
-                    "Those are the right weights, one for each query. Return their mean.",
-                ),
-                Mistake(_summed, "That is the sum over the queries. Return the mean."),
             ),
-            right="label_heads measures this too, and then asks how well chance would have done.",
+            right="One row of scores per text; length and width are gone.",
         ),
         hints=(
-            "For query i the token before is key i − 1, so the weights wanted are weights[1, 0], "
-            "weights[2, 1], weights[3, 2] and so on.",
-            "They are on the diagonal just below the main one: look up the offset of np.diagonal.",
+            "The last cell above did it with 1 text and 2 classes.",
+            "Which of 8, 20, 768 and 3 are still there when each text has been put into a class?",
         ),
     ),
     Exercise(
         "13.3",
-        "Find the head that carries the gender",
-        CustomCheck(
-            _head_of_gender,
-            right_answer=_GENDER,
+        "Find out how far looking ahead can take you",
+        Number(
+            math.log(15) / 8,
             mistakes=(
-                *(Mistake(answer, message) for answer, message in _WRONG_HEADS.items()),
-                Mistake(("cross", 1, 0), _IDLE),
-                Mistake(("encoder", 3, 1), _NO_SUCH),
-                Mistake("encoder", _NO_HEAD),
+                Mistake(
+                    0,
+                    "At the last of the 8 positions, the next word isn't in what the model reads. "
+                    "There it has to guess.",
+                ),
+                Mistake(
+                    math.log(15),
+                    "That is a guess at every position. At 7 of the 8 the answer can be copied.",
+                ),
+                Mistake(
+                    math.log(15) * 7 / 8,
+                    "It is the other way round: 7 positions can be copied and cost nothing, and 1 "
+                    "has to be guessed.",
+                ),
+                Mistake(
+                    math.log(15) / 9,
+                    "A text has 9 words, but the model predicts at 8 positions: those that it reads.",
+                ),
             ),
+            unit="nats per token",
+            right="The curve in the picture comes close to it, and no further.",
         ),
         hints=(
-            "Is his in the lab's sentence? Its table lists the heads that change the loss most first.",
-            "Click the first names of that table, one after the other, and read the first two "
-            "Spanish words each time.",
+            "At how many of the 8 positions is the next word part of what the model reads, and what "
+            "does it cost there?",
+            "7 positions cost 0, and the last costs as much as a guess among 15 words.",
         ),
     ),
     Exercise(
         "13.4",
-        "Switch three heads off together",
-        Number(
-            lambda: _rise(_SPARED),
+        "Count an encoder layer",
+        Function(
+            _layer,
+            _sizes,
             mistakes=(
                 Mistake(
-                    lambda: sum(_rise((head,)) for head in _SPARED),
-                    "You added up what each head does alone. Switch off all three in one "
-                    "Interventions, with three HeadChanges in its list.",
+                    _without_biases,
+                    "The biases are missing: a matrix from a to b components has b of them.",
                 ),
                 Mistake(
-                    lambda: _rise((2,)),
-                    "You switched off head 2. Switch off 0, 1 and 3, and leave head 2 on.",
+                    lambda d_model, d_ff: _layer(d_model, d_ff, n_norms=0),
+                    "The two LayerNorms are missing: each has a scale and a shift for every component.",
                 ),
                 Mistake(
-                    lambda: -_rise(_SPARED),
-                    "The size is right, but the sign isn't: the loss is the mean of the negative "
-                    "log-probabilities, and it rises.",
+                    lambda d_model, d_ff: _layer(d_model, d_ff, n_norms=1),
+                    "One LayerNorm is missing: there is one after attention and one after the "
+                    "feed-forward network.",
                 ),
                 Mistake(
-                    lambda: _rise(_ALL),
-                    "You switched off the whole layer. Leave head 2 on.",
+                    lambda d_model, d_ff: _layer(d_model, d_ff, n_square=3),
+                    "Query, key and value are three; after the heads are joined, the output matrix "
+                    "is the fourth.",
                 ),
                 Mistake(
-                    lambda: _loss(_SPARED, judge_own=True) - _loss(),
-                    "Without target, the changed model is judged by the words that it writes now, "
-                    "which it finds likely. Give log_probs the same target both times.",
+                    lambda d_model, d_ff: _layer(d_model, d_ff) - _linear(d_ff, d_model),
+                    "The feed-forward network has two matrices: to d_ff, and back to the width.",
                 ),
             ),
-            tolerance=2e-2,
-            unit="nats per token",
-            right="Over a hundred times what the three did alone: each was standing in for the others.",
+            tolerance=1e-12,
+            right="For width 768 and d_ff 3072 it is 7,087,872: one layer of BERT-Base.",
         ),
         hints=(
-            "Interventions takes a list: one HeadChange for each of the three heads.",
-            "With the three off, compute the mean of −log_probs(cow, target, …) as `before` is "
-            "computed above, and subtract `before`.",
+            "Attention is 4 · (d_model · d_model + d_model). Write the two matrices of the "
+            "feed-forward network in the same way.",
+            "Each of the two LayerNorms has 2 · d_model parameters.",
         ),
     ),
     Exercise(
         "13.5",
-        "Say what two trainings show",
-        Choice(
-            "A",
-            ("A", "B", "C"),
+        "Count DistilBERT to the last parameter",
+        Number(
+            _DISTILBERT,
             mistakes=(
                 Mistake(
-                    "B",
-                    "Look at the last row. When the answer is read at it, hiding both nouns from it "
-                    "costs most of the right answers. There the look is needed.",
+                    _BERT_BASE // 2,
+                    "That halves everything, words and positions too. Only the layers are halved.",
                 ),
                 Mistake(
-                    "C",
-                    "Look at blind in the first row: with that look made impossible, the answers "
-                    "are still right.",
+                    _DISTILBERT + _SEGMENTS,
+                    "The segments are still in it: DistilBERT has none.",
+                ),
+                Mistake(
+                    _DISTILBERT + _POOLER,
+                    "The pooler is still in it: DistilBERT has none.",
+                ),
+                Mistake(
+                    _DISTILBERT + _SEGMENTS + _POOLER,
+                    "You removed six layers. Remove the segments and the pooler too: each has its "
+                    "own line in the bill.",
+                ),
+                Mistake(
+                    6 * _LAYER,
+                    "Those are the six layers alone. Add the words, the positions and the LayerNorm "
+                    "after them.",
+                ),
+                Mistake(
+                    _DISTILBERT - 2 * _WIDTH,
+                    "One LayerNorm is missing: BERT has 24 of them in its layers and one more "
+                    "after the embeddings, which stays.",
                 ),
             ),
-            right="The pictures of the two look alike. What a look is worth depends on where the "
-            "answer is read, and only the change showed it.",
+            tolerance=1e-9,
+            right="66,362,880: the published count, from sizes alone.",
         ),
         hints=(
-            "Compare right and blind in the first row, then in the last.",
-            "In which of the two rows does hiding the nouns from it cost answers?",
+            "Start from 109,482,240 and take away what DistilBERT doesn't have.",
+            "Six layers of 7,087,872, and the two lines segments and pooler of the bill.",
+        ),
+    ),
+    Exercise(
+        "13.6",
+        "Choose a family for each task",
+        CustomCheck(
+            _chosen,
+            right_answer=list(_RIGHT),
+            mistakes=(
+                *(
+                    Mistake([*_RIGHT[:task], family, *_RIGHT[task + 1 :]], message)
+                    for task, unfit in enumerate(_UNFIT)
+                    for family, message in unfit.items()
+                ),
+                Mistake(["BERT", "GPT-2", "T5"], _THREE),
+            ),
+        ),
+        hints=(
+            "For each task ask whether the whole text is there beforehand, and whether the answer "
+            "has words of its own.",
+            "Each family is used once.",
         ),
     ),
 )

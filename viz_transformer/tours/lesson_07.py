@@ -1,57 +1,26 @@
-"""Tour of lesson 7: masks that keep a secret, and masks that leak."""
+"""Tour of lesson 7: what an untrained model says, by the size of its embeddings."""
 
 from __future__ import annotations
 
-from viz_transformer.translator import load_translator
-from viz_transformer.widgets.mask_lab.live import mask_lab
+from viz_transformer.widgets.initial_loss_lab.live import initial_loss_lab
 from viz_transformer.widgets.tour import Tour
 
-SENTENCES = ["the black cat is very tired", "Maria sees the queen"]
+_CAPTIONS = {
+    1.0: "An untrained model has read “el gato”. PyTorch's own embeddings make it sure of “gato”, the "
+    "word that it has just read.",
+    0.2: "Embeddings a fifth of the size: smaller logits, a smaller loss, and still an echo.",
+    512**-0.5: "1/√512 is the start that suits √d_model. The loss is still three times that of an even bet.",
+    0.02: "0.02, where GPT-2 and BERT start: the loss is close to ln 35, and the echo is still there.",
+    0.005: "Smaller still: all logits are nearly equal, so this is an even bet on 35 tokens.",
+}
 
 
 def make() -> Tour:
-    """Return the tour: the three right masks, then mistakes, each with a word that gives it away."""
-    right = {"side": "right", "padding": True, "causal": True, "mistake": "none", "sentence": 0}
-    decoder = {**right, "kind": "decoder", "edited": 3}
-    cross = {**right, "kind": "cross", "causal": False, "sentence": 1, "edited": 5}
+    """Return the tour: one embedding table, scaled from 1 down to 0.005."""
     return Tour(
-        mask_lab(load_translator(), SENTENCES),
+        initial_loss_lab(sentence=2, place=2),
         [
-            {
-                "caption": "The decoder's mask: a word attends to itself and to the words before it.",
-                "state": decoder,
-            },
-            {
-                "caption": "Without the look-ahead mask, replacing “negro” moves earlier outputs: a leak.",
-                "state": {**decoder, "causal": False},
-            },
-            {
-                "caption": "The encoder's mask closes the columns of the padding, and nothing else.",
-                "state": {**right, "kind": "encoder", "causal": False, "sentence": 1, "edited": 5},
-            },
-            {
-                "caption": "Without the padding mask, replacing a padding token moves every word's vector.",
-                "state": {
-                    **right,
-                    "kind": "encoder",
-                    "causal": False,
-                    "padding": False,
-                    "sentence": 1,
-                    "edited": 5,
-                },
-            },
-            {
-                "caption": "Cross-attention: the queries are Spanish, the keys English. The English padding "
-                "is closed.",
-                "state": cross,
-            },
-            {
-                "caption": "Closed with the Spanish padding instead, one English padding token stays open.",
-                "state": {**cross, "mistake": "target_padding"},
-            },
-            {
-                "caption": "Padding on the left: the first row may attend to nothing at all.",
-                "state": {**decoder, "side": "left", "sentence": 1, "edited": 3},
-            },
+            {"caption": caption, "state": {"std": std, "sentence": 2, "place": 2}}
+            for std, caption in _CAPTIONS.items()
         ],
     )

@@ -1,48 +1,46 @@
-"""The tour of lesson 13: a picture of a head, and what it does not show."""
+"""The tour of lesson 13: from a reader's mask to a writer's, and to a translator's."""
 
 from __future__ import annotations
 
 from viz_transformer.translator import load_translator
-from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.mask_lab.live import mask_lab
 from viz_transformer.widgets.tour import Tour
-
-_TIRED = "the animal did not cross the street because it was too tired"
 
 
 def make() -> Tour:
-    """Return the tour: one head's rows, heads that rest, dictionaries, and the odd one out."""
-    trace = load_translator().trace(_TIRED)
-    view = explore(trace, kind="encoder", layer=1, head=1)
-    source, target = trace.source_tokens, trace.query_tokens("cross")
-    gaze = {"kind": "encoder", "layer": 1, "head": 1}
+    """Return the tour: three masks of an encoder–decoder, and one switch between two families."""
+    reader = {"kind": "encoder", "causal": False}
+    writer = {"kind": "encoder", "causal": True}
     return Tour(
-        view,
+        mask_lab(load_translator()),
         [
             {
-                "caption": "In this head tired attends to animal. Does the model know who is tired?",
-                "state": {**gaze, "query": source.index("tired")},
+                "caption": "A reader, such as BERT: every token may attend to every other.",
+                "state": {**reader, "query": None},
             },
             {
-                "caption": "Here it means the animal, yet in the same head it attends to did.",
-                "state": {**gaze, "query": source.index("it")},
+                "caption": "A token in the middle may attend to what comes before it and after it.",
+                "state": {**reader, "query": 2},
             },
             {
-                "caption": "The heads of encoder layer 0 rest on <eos>. Switch one of the first three off: "
-                "hardly anything changes.",
-                "state": {"kind": "encoder", "layer": 0, "head": 0, "query": source.index("it")},
+                "caption": "Switch on one mask, causal, and the same layers are a writer's, as in GPT-2.",
+                "state": {**writer, "query": None},
             },
             {
-                "caption": "This head is nearly a dictionary: cansado attends to tired.",
-                "state": {"kind": "cross", "layer": 1, "head": 0, "query": target.index("cansado")},
+                "caption": "The same token may now attend only to itself and to what comes before it.",
+                "state": {**writer, "query": 2},
             },
             {
-                "caption": "This one has a worse error rate as a dictionary, and the model needs it "
-                "twice as much.",
-                "state": {"kind": "cross", "layer": 1, "head": 2, "query": None},
+                "caption": "An encoder–decoder, such as T5, has both kinds: its encoder reads both ways …",
+                "state": {**reader, "query": None},
             },
             {
-                "caption": "Where a head looks doesn't tell you whether it is needed. Switch it off to see.",
-                "state": {**gaze, "query": None},
+                "caption": "… its decoder looks back only …",
+                "state": {"kind": "decoder", "causal": True, "query": None},
+            },
+            {
+                "caption": "… and cross-attention reads the whole source.",
+                "state": {"kind": "cross", "causal": False, "query": None},
             },
         ],
     )

@@ -164,7 +164,9 @@ def test_hand_waves_table_and_cursor_of_the_clock_are_dragged_and_agree(opened: 
     pair.press("ArrowUp")
     both = [position.element_handle(), hand.element_handle()]
     left = "new KeyboardEvent('keydown', {key: 'ArrowLeft', bubbles: true})"
-    root.page.evaluate(f"(knobs) => knobs.forEach((knob) => knob.dispatchEvent({left}))", both)  # in one frame
+    root.page.evaluate(
+        f"(knobs) => knobs.forEach((knob) => knob.dispatchEvent({left}))", both
+    )  # in one frame
     assert (value(position), value(pair)) == (61, 30)
 
 

@@ -14,7 +14,7 @@ from viz_transformer.exercises import exercise
 from viz_transformer.export.site import write_site
 
 #: A number, a row, a choice, a mask, code as lines, and a head that is chosen in a view.
-ASKED = ("1.1", "4.1", "6.1", "7.1", "2.2", "1.2")
+ASKED = ("1.1", "4.1", "6.1", "8.1", "2.2", "1.2")
 SEARCH = """
 translator = vt.load_translator()
 street = "the animal did not cross the street because it was too"
@@ -139,7 +139,7 @@ def test_the_lessons_progress_and_the_contents_follow_the_answers(lesson: Page, 
 
 
 def test_a_mask_is_set_from_the_keyboard(lesson: Page) -> None:
-    form(lesson, "7.1").get_by_role("button", name="[0, 0]").focus()
+    form(lesson, "8.1").get_by_role("button", name="[0, 0]").focus()
     # Row by row, what may be looked at: the first, two, three and three.
     for n_open in (1, 2, 3, 3):
         for _ in range(n_open):
@@ -148,11 +148,11 @@ def test_a_mask_is_set_from_the_keyboard(lesson: Page) -> None:
         for _ in range(n_open):
             lesson.keyboard.press("ArrowLeft")
         lesson.keyboard.press("ArrowDown")
-    expect(form(lesson, "7.1").get_by_role("button", name="[3, 2]")).to_have_text("True")
-    form(lesson, "7.1").get_by_role("button", name="Check").press("Enter")
-    expect(told(lesson, "7.1")).to_contain_text("Right.")
+    expect(form(lesson, "8.1").get_by_role("button", name="[3, 2]")).to_have_text("True")
+    form(lesson, "8.1").get_by_role("button", name="Check").press("Enter")
+    expect(told(lesson, "8.1")).to_contain_text("Right.")
     lesson.reload()
-    expect(form(lesson, "7.1").get_by_role("button", name="True")).to_have_count(9)
+    expect(form(lesson, "8.1").get_by_role("button", name="True")).to_have_count(9)
 
 
 def test_hints_come_one_at_a_time(lesson: Page) -> None:
