@@ -47,6 +47,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "progress": set(),
     "course_map": set(),
     "source_code": set(),
+    "tensor_picture": set(),
     "jupyter": set(),
     "config": set(),
     "vocabulary": set(),

@@ -103,6 +103,7 @@ _PUBLIC = {
     "scaling_lab": "widgets.scaling_lab",
     "schedule_lab": "widgets.schedule_lab",
     "show_source": "source_code",
+    "show_tensor": "tensor_picture",
     "softmax_lab": "widgets.softmax_lab",
     "studio": "widgets.studio.live",
     "thinking_machines": "widgets.attention_stepper.live",
@@ -140,6 +141,7 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.recipes import real_next_words as real_next_words
     from viz_transformer.recipes import real_trace as real_trace
     from viz_transformer.source_code import show_source as show_source
+    from viz_transformer.tensor_picture import show_tensor as show_tensor
     from viz_transformer.tours import lesson_tour as lesson_tour
     from viz_transformer.trace import DecodeTrace as DecodeTrace
     from viz_transformer.trace import ForwardTrace as ForwardTrace
