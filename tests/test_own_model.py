@@ -15,6 +15,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from viz_transformer import progress
 from viz_transformer.exercises import course, lent, my_transformer, own_model
 from viz_transformer.exercises.answer_types import Exercise, Function
 from viz_transformer.exercises.module_class import ModuleClass
@@ -69,6 +70,7 @@ def attend(query: Tensor, key: Tensor, value, mask=None):
 def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(course, "exercise", EXERCISES.__getitem__)
+    monkeypatch.setattr(progress, "_unwritten", {})
     sys.modules.pop(own_model.NAME, None)
     yield
     sys.modules.pop(own_model.NAME, None)

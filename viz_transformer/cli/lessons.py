@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_transformer._files import atomic_write, given_path, keep_beside, make_folder
+from viz_transformer._renamed import NOTEBOOKS
 from viz_transformer.cli.assignment import add_assignment
 from viz_transformer.cli.course import Lesson, course, find_lesson, read_notebook
 from viz_transformer.errors import FileError, UserError
@@ -37,7 +38,7 @@ def add_lessons(commands: Any) -> None:
         "reset",
         help="replace a lesson by a fresh copy; yours is kept beside it",
     )
-    reset.add_argument("lesson", metavar="LESSON", help="its number, or clinic")
+    reset.add_argument("lesson", metavar="LESSON", help="its number, clinic or project")
     _add_folder(reset)
     reset.set_defaults(run=_reset)
 
@@ -52,6 +53,7 @@ def _list(options: argparse.Namespace) -> int:
     folder = _existing(given_path(options.folder))
     for lesson in course():
         print(f"{lesson.key:>6}  {lesson.title:<36}  {state_of(lesson, folder)}")
+    tell_renumbered(folder)
     return 0
 
 
@@ -77,6 +79,14 @@ def copy_lessons(folder: Path) -> Path:
             with atomic_write(copy) as part:
                 shutil.copyfile(lesson.path, part)
     return folder
+
+
+def tell_renumbered(folder: Path) -> None:
+    """Print which of a folder's notebooks have other numbers in the course now, in a line, if any has."""
+    there = [old for old in NOTEBOOKS if (folder / f"{old}.ipynb").exists()]
+    if there:
+        renamed = ", ".join(f"{old}.ipynb is {NOTEBOOKS[old]}.ipynb" for old in there)
+        print(f"The lessons have other numbers now: {renamed}. Yours stay as they are.")
 
 
 def state_of(lesson: Lesson, folder: Path) -> str:
