@@ -31,7 +31,7 @@ STEPS = (
 )
 #: A kernel of its own for each.
 LESSONS = ("1", "7", "10", "11", "13")
-GOALS = {"+ a bundled training, replayed": 120.0, "after lesson 11": 200.0}
+GOALS = {"+ a bundled training, replayed": 120.0, "after lesson 10": 200.0}
 
 
 async def after_steps() -> list[tuple[str, float, float]]:
@@ -74,14 +74,14 @@ async def run_soundly(one: Kernel, source: str) -> None:
 
 
 def what_is_left(own_mib: dict[str, float]) -> str:
-    """Say what libraries leave of the goal for lesson 11, from the memory after each step."""
+    """Say what libraries leave of the goal for lesson 10, from the memory after each step."""
     names = [name for name, _ in STEPS]
     grown = {name: own_mib[name] - own_mib[before] for before, name in pairwise(names)}
     torch, matplotlib = grown["+ torch"], grown["+ matplotlib and one figure"]
-    most = GOALS["after lesson 11"]
+    most = GOALS["after lesson 10"]
     left = most - torch - matplotlib - own_mib["+ numpy"]
     return (
-        f"Of the {most:.0f} MiB that are the goal after lesson 11, torch takes {torch:.0f}, a kernel with "
+        f"Of the {most:.0f} MiB that are the goal after lesson 10, torch takes {torch:.0f}, a kernel with "
         f"numpy {own_mib['+ numpy']:.0f} and matplotlib {matplotlib:.0f}. That leaves {left:.0f} for the "
         "package, its views, the lesson's figures and its trainings."
     )

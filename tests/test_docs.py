@@ -40,10 +40,10 @@ class Known:
         ),
         ("[a](../Makefile)", "docs/index.md", "index.md", f"[a]({REPOSITORY}Makefile)"),
         (
-            "[a](../notebooks/07_masks.ipynb#cell-id=x)",
+            "[a](../notebooks/08_masks.ipynb#cell-id=x)",
             "docs/index.md",
             "index.md",
-            "[a](course/07_masks.html)",
+            "[a](course/08_masks.html)",
         ),
         ("[a](../notebooks)", "docs/index.md", "index.md", "[a](course/index.html)"),
         ("[a](../tools)", "docs/index.md", "index.md", f"[a]({REPOSITORY}tools)"),
@@ -55,7 +55,7 @@ class Known:
 def test_a_link_leads_to_the_page_of_the_site_or_else_to_the_repository(
     link: str, source: str, page: str, expected: str
 ) -> None:
-    files = Known({"capture.md", "contributing.md", "course/index.html", "course/07_masks.html"})
+    files = Known({"capture.md", "contributing.md", "course/index.html", "course/08_masks.html"})
     assert docs_site.linked(link, Path(source), page, files, REPOSITORY) == expected
 
 

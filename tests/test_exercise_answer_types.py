@@ -208,7 +208,7 @@ def test_a_wrong_axis_of_layer_norm_is_known_with_std_as_with_var() -> None:
             spread = x.std(axis, keepdim=True, correction=correction)
             return (x - x.mean(axis, keepdim=True)) / spread
 
-        said = told(exercise("8.2").wanted, layer_norm)
+        said = told(exercise("9.2").wanted, layer_norm)
         assert "one word" in said.replace("for each", "for one"), axis
         assert "correction=0" in said or not correction, axis
 

@@ -1,179 +1,95 @@
-"""What the lesson on masks says in prose, held to the models, the mask lab and torch itself."""
+"""What the tenth lesson says in prose, held to the numbers."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
-from torch import nn
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
-from viz_transformer.analysis import lowest_loss
-from viz_transformer.config import TrainConfig
-from viz_transformer.corpus import translation_tokens, vocabulary_of
-from viz_transformer.corpus.batches import batches, pad
+from viz_transformer.analysis.cosine_similarity import cosines
+from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
-from viz_transformer.model import Interventions, Transformer, attend
-from viz_transformer.model.masks import causal_mask
-from viz_transformer.recipes.six_pairs import SMALL_MODEL
-from viz_transformer.training import fit
-from viz_transformer.translator import Translator
-
-pytestmark = pytest.mark.usefixtures("shapes_unchecked")
+from viz_transformer.experiments.initial_loss import UntrainedModel
+from viz_transformer.model.positional import sinusoidal_encoding
 
 LESSON = Lesson("7")
-SENTENCES = ["the black cat is very tired", "Maria sees the queen"]
-RIGHT = {"side": "right", "padding": True, "causal": True, "mistake": "none"}
-
-
-@pytest.fixture
-def vectors() -> tuple[nn.MultiheadAttention, torch.Tensor]:
-    """The lesson's attention and its four vectors [1, 4, 8]."""
-    torch.manual_seed(0)
-    x = torch.randn(1, 4, 8)
-    return nn.MultiheadAttention(8, num_heads=1, batch_first=True), x
-
-
-@torch.no_grad()
-def test_seen_padding_changes_every_vector_and_hidden_padding_none(translator) -> None:
-    model, vocabulary = translator.model, translator.vocabulary
-    rows = [vocabulary.source_ids(text) for text in SENTENCES]
-    source = torch.from_numpy(pad(rows, vocabulary.pad_id))
-    alone = model.encode(source[1:, :5])[0]
-    for hidden, largest in ((False, 0.02), (True, 1e-4)):
-        in_batch = model.encode(source, Interventions(padding_mask=hidden))[1, :5]
-        change = (in_batch - alone).abs().amax(-1)
-        assert ((change < largest) == hidden).all()
-
-
-class Peeking(Transformer):
-    def target_mask(self, target_ids, interventions=None):
-        return self.target_padding_mask(target_ids).expand(-1, -1, target_ids.shape[1], -1)
-
-
-@pytest.mark.weekly
-def test_a_loss_below_the_lowest_possible_gives_peeking_away() -> None:
-    """“A little above the lowest possible”, and “far below” without the mask."""
-    shares = translation_tokens("the teacher sleeps")
-    people = {("la", "maestra"), ("el", "profesor"), ("el", "maestro"), ("la", "profesora")}
-    assert {spanish[:2] for spanish in shares} == people
-    made = LESSON.run("two-sentences", "masked-trained", "peeking-trained", "too-good-to-be-true-measured")
-    assert len(made["hundred"]) == 100
-    lowest = lowest_loss([shares])
-    with_the_mask, without = (made["train"](kind, made["hundred"])[1] for kind in (Transformer, Peeking))
-    assert lowest < with_the_mask < lowest + 0.04
-    assert without < 0.2 * lowest
-
-
-def test_without_the_look_ahead_mask_the_loss_is_as_low_and_the_translations_wrong() -> None:
-    vocabulary, right, losses = vocabulary_of(SIX_PAIRS), [], []
-    steps = TrainConfig(n_steps=60, batch_size=6, learning_rate=3e-3, warmup_steps=0)
-    for kind in (Transformer, Peeking):
-        torch.manual_seed(0)
-        model = kind(replace(SMALL_MODEL, vocab_size=len(vocabulary)))
-        *_, last = fit(model, batches(SIX_PAIRS, vocabulary, 6, seed=0), steps)
-        learned = Translator(model.eval(), vocabulary)
-        right.append(sum(learned.translate(" ".join(p.source)).text == " ".join(p.target) for p in SIX_PAIRS))
-        losses.append(last.loss)
-    assert losses[1] == pytest.approx(losses[0], rel=0.05)
-    assert losses[0] < 0.1
-    assert right[0] == 6
-    assert right[1] <= 3
+D_MODEL = 512
 
 
 @pytest.fixture(scope="module")
-def lab(translator):
-    return vt.mask_lab(translator, SENTENCES)
+def untrained() -> UntrainedModel:
+    return UntrainedModel(seed=0)
 
 
-def leaks(lab, kind: str = "decoder", **mistaken) -> np.ndarray:
-    """Where an output moves that must not, bool [batch, query, key]; the lab stays so set."""
-    for name, value in {"kind": kind, **RIGHT, **mistaken}.items():
-        setattr(lab, name, value)
-    changes = lab.measure()["changes"].transpose(0, 2, 1)
-    return (changes > 1e-4) & lab.batch.real[:, :, None] & ~lab.batch.allowed
+def test_words_drown_unless_they_are_multiplied() -> None:
+    rows = torch.randn(35, D_MODEL, generator=torch.Generator().manual_seed(0)) * D_MODEL**-0.5
+    assert sinusoidal_encoding(8, D_MODEL).norm(dim=1).numpy() == pytest.approx(16)
+    assert rows.norm(dim=1).mean().item() == pytest.approx(1, abs=0.01)
+    assert "The position's vector is sixteen times as long as the token's." in LESSON.prose
+    ids = vocabulary_of(SIX_PAIRS).encode("the cat is black the cat is black")
+    quiet, loud = (
+        cosines(rows[ids] * factor + sinusoidal_encoding(8, D_MODEL)) for factor in (1, D_MODEL**0.5)
+    )
+    for place in range(4):
+        assert quiet[place, place + 1] > 0.95 > 0.8 > quiet[place, place + 4]
+        # “At 22.6 they stand out, …”
+        others = np.delete(loud[place], [place, place + 4])
+        assert loud[place, place + 4] > 0.9 > 0.5 > others.max()
+    # “… a little more like the *cat* beside it than like the *cat* further away.”
+    assert loud[0, 5] < loud[0, 1] < loud[0, 5] + 0.2
 
 
-@torch.no_grad()
-def test_one_mask_means_the_opposite_in_torchs_two_attentions(vectors) -> None:
-    attention, x = vectors
-    may = torch.tensor([[True, True, True, False]]).expand(4, 4)
-    one = F.scaled_dot_product_attention(x, x, torch.eye(4)[None], attn_mask=may)
-    _, other = attention(x, x, x, attn_mask=may)
-    assert (one[0, :, 3] == 0).all()
-    assert (other[0, :, 3] == 1).all()
+def test_one_number_decides_the_first_loss(untrained: UntrainedModel) -> None:
+    assert untrained.n_parameters == 44_119_552
+    large, small = untrained.start(1.0), untrained.start(D_MODEL**-0.5)
+    assert large.loss == pytest.approx(292, rel=0.02)
+    assert small.loss == pytest.approx(10.8, rel=0.03)
+    assert small.loss / math.log(35) == pytest.approx(3, abs=0.15)
+    assert large.echo == small.echo == 1
+    own = [start.logits[2, 2, untrained.read[2, 2]] for start in (large, small)]
+    assert own[0] > 200
+    assert 20 < own[0] / own[1] < 35
+    assert 20 < large.loss / small.loss < 35
+    assert not LESSON.lacks("44 million", "from almost 300 to about 11", "more than 20 times smaller")
+    assert not LESSON.lacks("**three times that of an even bet**")
 
 
-@torch.no_grad()
-def test_a_look_ahead_mask_passes_for_padding_where_the_batch_is_as_long(vectors) -> None:
-    attention, _ = vectors
-    look_ahead = ~causal_mask(4)[0, 0]
-    three, four = torch.randn(3, 4, 8), torch.randn(4, 4, 8)
-    with pytest.raises((AssertionError, RuntimeError), match="3"):
-        attention(three, three, three, key_padding_mask=look_ahead)
-    _, weights = attention(four, four, four, key_padding_mask=look_ahead)
-    assert (weights[0] > 0).sum(-1).tolist() == [1] * 4
-    assert (weights[-1] > 0).all()
+def test_too_small_an_initialisation_ignores_the_words(untrained: UntrainedModel) -> None:
+    assert all(untrained.start(std).echo == 1 for std in (0.02, 0.1, 0.2, 2.0))
+    assert untrained.start(0.02).loss < 1.25 * math.log(35)  # as the tour says
+    start = untrained.start(0.005)
+    assert start.loss == pytest.approx(math.log(35), abs=0.02)
+    assert start.echo < 0.6
+    assert np.ptp(start.logits) < 0.1 * np.ptp(untrained.start(D_MODEL**-0.5).logits)
+    assert pytest.approx(0.1, abs=0.02) == 0.005 * D_MODEL**0.5
+    assert not LESSON.lacks(
+        "From a standard deviation of 0.02 upwards",
+        "at 0.005, all logits are nearly equal, and the loss is that of an even bet",
+        "about 0.1 in size after the multiplication",
+    )
+    assert "std=0.005" in LESSON["start-lab"]
+    with pytest.raises(vt.UserError, match="choose 'torch' or 'xavier'"):
+        UntrainedModel(matrices="he")
+    with pytest.raises(vt.UserError, match="must be a number above 0"):
+        untrained.start(0)
 
 
-@torch.no_grad()
-def test_a_row_without_keys_has_three_answers(vectors) -> None:
-    attention, x = vectors
-    scores, nothing = torch.tensor([[2.0, 1.0, 0.0]]), torch.zeros(1, 3, dtype=torch.bool)
-    query, keys = x[0, :1], x[0, :3]
-    lowest = torch.finfo(scores.dtype).min
-    assert scores.masked_fill(~nothing, -torch.inf).softmax(-1).isnan().all()
-    assert attention(query, keys, keys, attn_mask=~nothing)[1].isnan().all()
-    equal = torch.full((1, 3), 1 / 3)
-    torch.testing.assert_close(scores.masked_fill(~nothing, lowest).softmax(-1), equal)
-    unit = torch.eye(3)
-    assert (F.scaled_dot_product_attention(query, keys, unit, attn_mask=nothing) == 0).all()
-    assert (attend(query, keys, keys, nothing)[1] == 0).all()
+def test_the_drawn_position_is_the_one_in_the_text(untrained: UntrainedModel, translator) -> None:
+    tokens = untrained.vocabulary.tokens
+    assert [tokens[i] for i in untrained.read[2, :3]] == ["<sos>", "el", "gato"]
+    assert tokens[untrained.wanted[2, 2]] == "es"
+    for cell in ("predict-loss", "start-lab"):
+        assert "sentence=2, place=2" in LESSON[cell]
+    assert f"a vocabulary of {translator.config.vocab_size} tokens" in LESSON.prose
+    assert f"has `d_model` = {translator.config.d_model}" in LESSON.prose
 
 
-def test_nan_in_a_row_that_no_loss_reads_reaches_every_weight(vectors) -> None:
-    attention, x = vectors
-    closed = ~causal_mask(4)[0, 0]
-    closed[0] = True
-    step = torch.optim.SGD(attention.parameters(), lr=0.1)
-    loss = attention(x, x, x, attn_mask=closed)[0][0, 1:].square().mean()
-    loss.backward()
-    assert torch.isfinite(loss)
-    assert attention.in_proj_weight.grad.isnan().all()
-    step.step()
-    assert attention.in_proj_weight.isnan().all()
-    assert attention.out_proj.weight.isnan().all()
-
-
-def test_each_mistake_leaks_where_the_lesson_says(lab) -> None:
-    # The lesson replaces “negro” by the word that the lab takes.
-    assert lab.batch.keys[0][3] == "negro"
-    assert lab.measure()["replacements"][0][3] == "negra"
-    assert "*negro*, became *negra*" in LESSON.prose
-    assert 'ids_of(["negra"])' in LESSON["leak-meter-written"]
-    # Without a padding mask nothing leaks in the decoder, while padding stands on the right.
-    assert not leaks(lab, padding=False).any()
-    assert leaks(lab, padding=False, side="left").any()
-    # With the source's padding for the target's, a word leaks into its own row.
-    places = np.argwhere(leaks(lab, mistake="source_as_target"))
-    assert len(places)
-    assert (places[:, 1] == places[:, 2]).all()
-    # The colleague's meter: keys 5 and 6 of the second sentence are padding, and 1 of its targets.
-    for made, moved in (
-        ({"padding": False}, [True, True]),
-        ({"mistake": "inverted"}, [True, True]),
-        ({"mistake": "target_padding"}, [True, False]),
-    ):
-        found = leaks(lab, "cross", causal=False, **made)
-        assert lab.batch.keys[1][4:] == ["<eos>", "<pad>", "<pad>"]
-        assert not found[0].any(), made
-        assert [bool(found[1, :, key].any()) for key in (5, 6)] == moved, made
-    assert lab.batch.targets[1].count("<pad>") == 1
-    # With left padding the first row of the second sentence is empty.
-    leaks(lab, side="left")
-    assert not lab.mask[1, 0, 0].any()
-    assert lab.mask[1, 0, 1:].any(-1).all()
+@pytest.mark.usefixtures("folder_thrown_away")
+def test_the_prediction_of_what_is_most_alike_is_scored() -> None:
+    names = LESSON.run("start", "lengths", "predict-likeness")
+    names["shown"].guess = "the first “the” and “cat” beside it"
+    assert names["shown"].score == 1

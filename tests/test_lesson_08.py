@@ -1,149 +1,179 @@
-"""What the lesson on the block says in prose, held to the models that it speaks of."""
+"""What the lesson on masks says in prose, held to the models, the mask lab and torch itself."""
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
+import viz_transformer as vt
 from tests.support.lessons import Lesson
-from viz_transformer.exercises import exercise
-from viz_transformer.experiments.depth import gradients_by_depth, losses_by_depth
-from viz_transformer.model import Interventions
-from viz_transformer.widgets.block_lab.live import block_spread
+from viz_transformer.analysis import lowest_loss
+from viz_transformer.config import TrainConfig
+from viz_transformer.corpus import translation_tokens, vocabulary_of
+from viz_transformer.corpus.batches import batches, pad
+from viz_transformer.corpus.six_pairs import SIX_PAIRS
+from viz_transformer.model import Interventions, Transformer, attend
+from viz_transformer.model.masks import causal_mask
+from viz_transformer.recipes.six_pairs import SMALL_MODEL
+from viz_transformer.training import fit
+from viz_transformer.translator import Translator
 
-# The deep models are many layers: without a check of every shape they take a third of the time.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
 LESSON = Lesson("8")
-SENTENCE = "the black cat sleeps"
+SENTENCES = ["the black cat is very tired", "Maria sees the queen"]
+RIGHT = {"side": "right", "padding": True, "causal": True, "mistake": "none"}
 
 
-def embedded(translator, *sentences: str) -> torch.Tensor:
-    ids = [translator.vocabulary.source_ids(sentence) for sentence in sentences]
-    with torch.no_grad():
-        return translator.model.embed_source(torch.tensor(ids))
-
-
-def test_the_feed_forward_network_holds_nearly_as_many_numbers_as_attention(translator) -> None:
-    block = translator.model.encoder.layers[0]
-    counts = {name: sum(p.numel() for p in part.parameters()) for name, part in block.named_children()}
-    assert len(counts) == 4  # “Four parts.”
-    assert 0.9 < counts["feed_forward"] / counts["self_attention"] < 1
-    assert counts["self_attention_residual"] < 0.01 * counts["self_attention"]
+@pytest.fixture
+def vectors() -> tuple[nn.MultiheadAttention, torch.Tensor]:
+    """The lesson's attention and its four vectors [1, 4, 8]."""
+    torch.manual_seed(0)
+    x = torch.randn(1, 4, 8)
+    return nn.MultiheadAttention(8, num_heads=1, batch_first=True), x
 
 
 @torch.no_grad()
-def test_two_lines_are_the_block(translator) -> None:
-    block = translator.model.encoder.layers[0]
-    x = embedded(translator, SENTENCE)
-    assert x.shape == (1, 5, 64)
-    h = block.self_attention_residual.norm(x + block.self_attention(x, x)[0])
-    output = block.feed_forward_residual.norm(h + block.feed_forward(h))
-    of_the_block, _ = block(x, torch.ones(1, 1, 1, 5, dtype=torch.bool))
-    torch.testing.assert_close(output, of_the_block, atol=1e-5, rtol=0)
+def test_seen_padding_changes_every_vector_and_hidden_padding_none(translator) -> None:
+    model, vocabulary = translator.model, translator.vocabulary
+    rows = [vocabulary.source_ids(text) for text in SENTENCES]
+    source = torch.from_numpy(pad(rows, vocabulary.pad_id))
+    alone = model.encode(source[1:, :5])[0]
+    for hidden, largest in ((False, 0.02), (True, 1e-4)):
+        in_batch = model.encode(source, Interventions(padding_mask=hidden))[1, :5]
+        change = (in_batch - alone).abs().amax(-1)
+        assert ((change < largest) == hidden).all()
 
 
-def test_layer_norm_gives_every_word_mean_0_and_spread_1(translator) -> None:
-    x = embedded(translator, SENTENCE)
-    before, after = x.std(-1, correction=0), F.layer_norm(x, (64,))
-    assert before.max() > 1.4 * before.min()
-    assert after.mean(-1).abs().max() < 0.005
-    assert (after.std(-1, correction=0) - 1).abs().max() < 0.005
+class Peeking(Transformer):
+    def target_mask(self, target_ids, interventions=None):
+        return self.target_padding_mask(target_ids).expand(-1, -1, target_ids.shape[1], -1)
 
 
-def test_a_sentence_depends_on_its_neighbour_with_batch_norm_alone(translator) -> None:
-    cow = embedded(translator, SENTENCE, "the white cow sleeps")
-    queen = embedded(translator, SENTENCE, "the queen sees me")
-    for axes, changes in ((-1, False), ((0, 1), True)):
-        one, other = (
-            ((x - x.mean(axes, keepdim=True)) / x.std(axes, keepdim=True, correction=0))[0]
-            for x in (cow, queen)
-        )
-        assert ((one - other).abs().max() > 0.5) == changes
-        assert changes or torch.equal(one, other)
+@pytest.mark.weekly
+def test_a_loss_below_the_lowest_possible_gives_peeking_away() -> None:
+    """“A little above the lowest possible”, and “far below” without the mask."""
+    shares = translation_tokens("the teacher sleeps")
+    people = {("la", "maestra"), ("el", "profesor"), ("el", "maestro"), ("la", "profesora")}
+    assert {spanish[:2] for spanish in shares} == people
+    made = LESSON.run("two-sentences", "masked-trained", "peeking-trained", "too-good-to-be-true-measured")
+    assert len(made["hundred"]) == 100
+    lowest = lowest_loss([shares])
+    with_the_mask, without = (made["train"](kind, made["hundred"])[1] for kind in (Transformer, Peeking))
+    assert lowest < with_the_mask < lowest + 0.04
+    assert without < 0.2 * lowest
 
 
-def test_attention_moves_information_between_tokens(translator) -> None:
-    """In the view every word notices; in the first block, where words attend to <eos>, hardly any."""
-    vocabulary = translator.vocabulary
-    words = vocabulary.tokens_of(vocabulary.source_ids(SENTENCE))
-    cat, end = words.index("cat"), words.index("<eos>")
-    others = np.array([word not in ("cat", "<eos>") for word in words])
-    for changed in range(5):
-        last = block_spread(translator, SENTENCE, changed)["self-attention"]
-        assert last.min() > 0.05
-    first = {place: block_spread(translator, SENTENCE, place, layer=0) for place in (cat, end)}
-    assert first[cat]["self-attention"][others].max() < 0.005  # “hardly move”
-    assert first[end]["self-attention"].min() > 0.5
-    with torch.no_grad():
-        _, weights = translator.model.encoder.layers[0].self_attention(*[embedded(translator, SENTENCE)] * 2)
-    assert weights[0, :, :end, end].min() > 0.95  # “to hardly anything else”
+def test_without_the_look_ahead_mask_the_loss_is_as_low_and_the_translations_wrong() -> None:
+    vocabulary, right, losses = vocabulary_of(SIX_PAIRS), [], []
+    steps = TrainConfig(n_steps=60, batch_size=6, learning_rate=3e-3, warmup_steps=0)
+    for kind in (Transformer, Peeking):
+        torch.manual_seed(0)
+        model = kind(replace(SMALL_MODEL, vocab_size=len(vocabulary)))
+        *_, last = fit(model, batches(SIX_PAIRS, vocabulary, 6, seed=0), steps)
+        learned = Translator(model.eval(), vocabulary)
+        right.append(sum(learned.translate(" ".join(p.source)).text == " ".join(p.target) for p in SIX_PAIRS))
+        losses.append(last.loss)
+    assert losses[1] == pytest.approx(losses[0], rel=0.05)
+    assert losses[0] < 0.1
+    assert right[0] == 6
+    assert right[1] <= 3
 
 
-def test_the_translator_relies_on_its_sums_and_on_its_norms(translator) -> None:
-    sentence = "the dog sees the cat"
-    whole = translator.translate(sentence).text
-    assert whole == "el perro ve el gato"
-    for changes in (Interventions(residual=False), Interventions(layer_norm=False)):
-        assert translator.translate(sentence, interventions=changes).text != whole
+@pytest.fixture(scope="module")
+def lab(translator):
+    return vt.mask_lab(translator, SENTENCES)
 
 
-def test_post_norm_s_message_fades_with_depth_and_without_sums_there_is_a_cliff() -> None:
-    fading = []
-    for n_layers in (2, 6, 12, 24):
-        post, pre = (gradients_by_depth(n_layers, norm) for norm in ("post", "pre"))
-        fading.append(post.decoder[-1] / post.decoder[0])
-        assert pre.decoder[0] > pre.decoder[-1]  # “it gets more than the last, at every depth”
-    assert fading == sorted(fading)
-    assert fading[-1] > 1000
-    # “The encoder's line falls far less”
-    assert max(post.encoder) / min(post.encoder) < 0.02 * fading[-1]
-    # Without norms the numbers overflow.
-    assert not np.isfinite(gradients_by_depth(24, "none").decoder[0])
-    for n_layers in (6, 24):
-        found = gradients_by_depth(n_layers, residual=False)
-        assert max(found.decoder[: n_layers // 2]) < 1e-20  # “a computer can't tell from 0”
-        assert min(found.decoder[-1], *found.encoder) > 0.1
-    said = ("nothing reaches the decoder's first layers", "The *encoder's* gradient still arrives")
-    assert not LESSON.lacks(*said)
+def leaks(lab, kind: str = "decoder", **mistaken) -> np.ndarray:
+    """Where an output moves that must not, bool [batch, query, key]; the lab stays so set."""
+    for name, value in {"kind": kind, **RIGHT, **mistaken}.items():
+        setattr(lab, name, value)
+    changes = lab.measure()["changes"].transpose(0, 2, 1)
+    return (changes > 1e-4) & lab.batch.real[:, :, None] & ~lab.batch.allowed
 
 
-def test_pre_norm_learns_where_post_norm_is_stuck() -> None:
-    post, pre = (losses_by_depth(8, norm, n_steps=20) for norm in ("post", "pre"))
-    assert pre[-1] < 0.4  # “nearly there”
-    assert post[-1] > 1.5  # “far behind”
-    assert "losses_by_depth(8, norm, n_steps=20)" in LESSON["train"]
+@torch.no_grad()
+def test_one_mask_means_the_opposite_in_torchs_two_attentions(vectors) -> None:
+    attention, x = vectors
+    may = torch.tensor([[True, True, True, False]]).expand(4, 4)
+    one = F.scaled_dot_product_attention(x, x, torch.eye(4)[None], attn_mask=may)
+    _, other = attention(x, x, x, attn_mask=may)
+    assert (one[0, :, 3] == 0).all()
+    assert (other[0, :, 3] == 1).all()
 
 
-def test_the_table_of_three_stacks_was_measured() -> None:
-    found = {
-        "A": gradients_by_depth(6, "pre").decoder,
-        "B": gradients_by_depth(6, "post", residual=False).decoder,
-        "C": gradients_by_depth(6, "post").decoder,
-    }
-    for name, measured in found.items():
-        (row,) = re.findall(rf"^\| \*\*{name}\*\* \|(.*)\|$", LESSON["exercise-5"], re.MULTILINE)
-        told = [float(value) for value in row.split("|")]
-        layers = [measured[layer] for layer in (0, 1, 3, 5)]
-        np.testing.assert_allclose(told, layers, rtol=0.06, atol=1e-16)
-    assert exercise("8.5").check(["pre-norm", "no sums", "post-norm"]).passed
+@torch.no_grad()
+def test_a_look_ahead_mask_passes_for_padding_where_the_batch_is_as_long(vectors) -> None:
+    attention, _ = vectors
+    look_ahead = ~causal_mask(4)[0, 0]
+    three, four = torch.randn(3, 4, 8), torch.randn(4, 4, 8)
+    with pytest.raises((AssertionError, RuntimeError), match="3"):
+        attention(three, three, three, key_padding_mask=look_ahead)
+    _, weights = attention(four, four, four, key_padding_mask=look_ahead)
+    assert (weights[0] > 0).sum(-1).tolist() == [1] * 4
+    assert (weights[-1] > 0).all()
 
 
-def test_each_wrong_answer_gets_its_message() -> None:
-    for answer in (
-        lambda x: (x - x.mean(-1)) / x.std(-1, keepdim=True, correction=0),
-        lambda x: (x - x.mean(-1, keepdim=True)) / x.std(-1),
-        lambda x: (x - x.mean(-1)) / (x.var(-1, correction=0) + 1e-5).sqrt(),
+@torch.no_grad()
+def test_a_row_without_keys_has_three_answers(vectors) -> None:
+    attention, x = vectors
+    scores, nothing = torch.tensor([[2.0, 1.0, 0.0]]), torch.zeros(1, 3, dtype=torch.bool)
+    query, keys = x[0, :1], x[0, :3]
+    lowest = torch.finfo(scores.dtype).min
+    assert scores.masked_fill(~nothing, -torch.inf).softmax(-1).isnan().all()
+    assert attention(query, keys, keys, attn_mask=~nothing)[1].isnan().all()
+    equal = torch.full((1, 3), 1 / 3)
+    torch.testing.assert_close(scores.masked_fill(~nothing, lowest).softmax(-1), equal)
+    unit = torch.eye(3)
+    assert (F.scaled_dot_product_attention(query, keys, unit, attn_mask=nothing) == 0).all()
+    assert (attend(query, keys, keys, nothing)[1] == 0).all()
+
+
+def test_nan_in_a_row_that_no_loss_reads_reaches_every_weight(vectors) -> None:
+    attention, x = vectors
+    closed = ~causal_mask(4)[0, 0]
+    closed[0] = True
+    step = torch.optim.SGD(attention.parameters(), lr=0.1)
+    loss = attention(x, x, x, attn_mask=closed)[0][0, 1:].square().mean()
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert attention.in_proj_weight.grad.isnan().all()
+    step.step()
+    assert attention.in_proj_weight.isnan().all()
+    assert attention.out_proj.weight.isnan().all()
+
+
+def test_each_mistake_leaks_where_the_lesson_says(lab) -> None:
+    # The lesson replaces “negro” by the word that the lab takes.
+    assert lab.batch.keys[0][3] == "negro"
+    assert lab.measure()["replacements"][0][3] == "negra"
+    assert "*negro*, became *negra*" in LESSON.prose
+    assert 'ids_of(["negra"])' in LESSON["leak-meter-written"]
+    # Without a padding mask nothing leaks in the decoder, while padding stands on the right.
+    assert not leaks(lab, padding=False).any()
+    assert leaks(lab, padding=False, side="left").any()
+    # With the source's padding for the target's, a word leaks into its own row.
+    places = np.argwhere(leaks(lab, mistake="source_as_target"))
+    assert len(places)
+    assert (places[:, 1] == places[:, 2]).all()
+    # The colleague's meter: keys 5 and 6 of the second sentence are padding, and 1 of its targets.
+    for made, moved in (
+        ({"padding": False}, [True, True]),
+        ({"mistake": "inverted"}, [True, True]),
+        ({"mistake": "target_padding"}, [True, False]),
     ):
-        assert "keepdim=True" in exercise("8.2").check(answer).message
-    # A message names functions and the parts of a block in a word each.
-    block = exercise("8.4").check(lambda x, attention, norm_1, feed_forward, norm_2: x).message
-    layer = exercise("8.3").check(lambda layer, x: None).message
-    assert "(x, attention, norm_1, feed_forward, norm_2) has the right shape" in block
-    assert "layer=a function" in layer
-    assert "0x" not in block + layer
-    assert "\n" not in block + layer
+        found = leaks(lab, "cross", causal=False, **made)
+        assert lab.batch.keys[1][4:] == ["<eos>", "<pad>", "<pad>"]
+        assert not found[0].any(), made
+        assert [bool(found[1, :, key].any()) for key in (5, 6)] == moved, made
+    assert lab.batch.targets[1].count("<pad>") == 1
+    # With left padding the first row of the second sentence is empty.
+    leaks(lab, side="left")
+    assert not lab.mask[1, 0, 0].any()
+    assert lab.mask[1, 0, 1:].any(-1).all()

@@ -1,144 +1,149 @@
-"""What the lesson on encoder and decoder says in prose, held to the models that it speaks of."""
+"""What the lesson on the block says in prose, held to the models that it speaks of."""
 
 from __future__ import annotations
 
-import inspect
+import re
 
+import numpy as np
 import pytest
 import torch
-from torch import nn
+import torch.nn.functional as F
 
 from tests.support.lessons import Lesson
-from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.exercises import exercise
-from viz_transformer.model.attention_hooks import watched
-from viz_transformer.plots.model_summary import n_learned, shares
-from viz_transformer.widgets.model_summary_lab.live import model_summary_lab, summary_of
+from viz_transformer.experiments.depth import gradients_by_depth, losses_by_depth
+from viz_transformer.model import Interventions
+from viz_transformer.widgets.block_lab.live import block_spread
 
-# A short training is among them: without a check of every shape it takes a third of the time.
+# The deep models are many layers: without a check of every shape they take a third of the time.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
 LESSON = Lesson("9")
-SENTENCE = "the black cat does not sleep"
+SENTENCE = "the black cat sleeps"
 
 
-def base(**changes: int):
-    return summary_of(**model_summary_lab().values | changes)
+def embedded(translator, *sentences: str) -> torch.Tensor:
+    ids = [translator.vocabulary.source_ids(sentence) for sentence in sentences]
+    with torch.no_grad():
+        return translator.model.embed_source(torch.tensor(ids))
 
 
-@torch.no_grad()
-def test_the_walk_has_the_stated_shapes(translator) -> None:
-    model, vocabulary = translator.model, translator.vocabulary
-    source = torch.tensor([vocabulary.source_ids(SENTENCE)])
-    target = torch.tensor([vocabulary.target_ids(translator.translate(SENTENCE).text)])
-    memory = model.encode(source)
-    logits = model.decode(target[:, :-1], memory, model.padding_mask(source))
-    said = (f"Each of its {source.shape[1]} tokens", f"a vector of {memory.shape[2]} numbers")
-    said += (
-        f"each of the {logits.shape[1]} written tokens",
-        f"the {logits.shape[2]} words that may come next",
-    )
-    assert not LESSON.lacks(*said, cell="walk-text")
-    assert torch.equal(logits.argmax(-1), target[:, 1:])  # “The largest logit is the next word.”
+def test_the_feed_forward_network_holds_nearly_as_many_numbers_as_attention(translator) -> None:
+    block = translator.model.encoder.layers[0]
+    counts = {name: sum(p.numel() for p in part.parameters()) for name, part in block.named_children()}
+    assert len(counts) == 4  # “Four parts.”
+    assert 0.9 < counts["feed_forward"] / counts["self_attention"] < 1
+    assert counts["self_attention_residual"] < 0.01 * counts["self_attention"]
 
 
 @torch.no_grad()
-def test_every_decoder_layer_reads_the_same_memory(translator) -> None:
-    source = torch.tensor([translator.vocabulary.source_ids(SENTENCE)])
-    memory = translator.model.encode(source)[0]
-    for layer in (0, 1):
-        with watched(translator.traced_model, "cross", layer) as watch:
-            translator.trace(SENTENCE)
-        torch.testing.assert_close(watch.inputs.key_input, memory, atol=1e-5, rtol=1e-4)
-        assert watch.inputs.query_input.shape == (6, 64)
+def test_two_lines_are_the_block(translator) -> None:
+    block = translator.model.encoder.layers[0]
+    x = embedded(translator, SENTENCE)
+    assert x.shape == (1, 5, 64)
+    h = block.self_attention_residual.norm(x + block.self_attention(x, x)[0])
+    output = block.feed_forward_residual.norm(h + block.feed_forward(h))
+    of_the_block, _ = block(x, torch.ones(1, 1, 1, 5, dtype=torch.bool))
+    torch.testing.assert_close(output, of_the_block, atol=1e-5, rtol=0)
 
 
-def test_the_predicted_shape_is_that_of_the_machine_and_is_not_shown_before() -> None:
-    for lengths, weights in (({}, (1, 8, 4, 6)), ({"n_source": 9, "n_target": 5}, (1, 8, 5, 9))):
-        (cross,) = [part for part in base(**lengths) if part.name == "cross-attention"]
-        assert cross.shapes["weights"] == weights
-    assert '    "[8, 4, 6]",' in LESSON["predict-shape"]
-    assert "[8, 4, 6]" not in LESSON.above("predict-shape")
-    # The next view opens with other lengths.
-    assert "machine = model_summary_lab(n_source=9, n_target=5)" in LESSON["machine"]
-    assert "cross-attention" not in LESSON["machine-text"]
+def test_layer_norm_gives_every_word_mean_0_and_spread_1(translator) -> None:
+    x = embedded(translator, SENTENCE)
+    before, after = x.std(-1, correction=0), F.layer_norm(x, (64,))
+    assert before.max() > 1.4 * before.min()
+    assert after.mean(-1).abs().max() < 0.005
+    assert (after.std(-1, correction=0) - 1).abs().max() < 0.005
 
 
-def test_the_view_changes_as_the_text_says() -> None:
-    before = base()
-    for longer in (base(n_source=20), base(n_target=8), base(n_target=20), base(n_heads=16)):
-        assert n_learned(longer) == n_learned(before)
-    moved = {
-        (part.stack, part.name, name)
-        for part, after in zip(before, base(n_source=20), strict=True)
-        for name in part.shapes
-        if part.shapes[name] != after.shapes[name]
+def test_a_sentence_depends_on_its_neighbour_with_batch_norm_alone(translator) -> None:
+    cow = embedded(translator, SENTENCE, "the white cow sleeps")
+    queen = embedded(translator, SENTENCE, "the queen sees me")
+    for axes, changes in ((-1, False), ((0, 1), True)):
+        one, other = (
+            ((x - x.mean(axes, keepdim=True)) / x.std(axes, keepdim=True, correction=0))[0]
+            for x in (cow, queen)
+        )
+        assert ((one - other).abs().max() > 0.5) == changes
+        assert changes or torch.equal(one, other)
+
+
+def test_attention_moves_information_between_tokens(translator) -> None:
+    """In the view every word notices; in the first block, where words attend to <eos>, hardly any."""
+    vocabulary = translator.vocabulary
+    words = vocabulary.tokens_of(vocabulary.source_ids(SENTENCE))
+    cat, end = words.index("cat"), words.index("<eos>")
+    others = np.array([word not in ("cat", "<eos>") for word in words])
+    for changed in range(5):
+        last = block_spread(translator, SENTENCE, changed)["self-attention"]
+        assert last.min() > 0.05
+    first = {place: block_spread(translator, SENTENCE, place, layer=0) for place in (cat, end)}
+    assert first[cat]["self-attention"][others].max() < 0.005  # “hardly move”
+    assert first[end]["self-attention"].min() > 0.5
+    with torch.no_grad():
+        _, weights = translator.model.encoder.layers[0].self_attention(*[embedded(translator, SENTENCE)] * 2)
+    assert weights[0, :, :end, end].min() > 0.95  # “to hardly anything else”
+
+
+def test_the_translator_relies_on_its_sums_and_on_its_norms(translator) -> None:
+    sentence = "the dog sees the cat"
+    whole = translator.translate(sentence).text
+    assert whole == "el perro ve el gato"
+    for changes in (Interventions(residual=False), Interventions(layer_norm=False)):
+        assert translator.translate(sentence, interventions=changes).text != whole
+
+
+def test_post_norm_s_message_fades_with_depth_and_without_sums_there_is_a_cliff() -> None:
+    fading = []
+    for n_layers in (2, 6, 12, 24):
+        post, pre = (gradients_by_depth(n_layers, norm) for norm in ("post", "pre"))
+        fading.append(post.decoder[-1] / post.decoder[0])
+        assert pre.decoder[0] > pre.decoder[-1]  # “it gets more than the last, at every depth”
+    assert fading == sorted(fading)
+    assert fading[-1] > 1000
+    # “The encoder's line falls far less”
+    assert max(post.encoder) / min(post.encoder) < 0.02 * fading[-1]
+    # Without norms the numbers overflow.
+    assert not np.isfinite(gradients_by_depth(24, "none").decoder[0])
+    for n_layers in (6, 24):
+        found = gradients_by_depth(n_layers, residual=False)
+        assert max(found.decoder[: n_layers // 2]) < 1e-20  # “a computer can't tell from 0”
+        assert min(found.decoder[-1], *found.encoder) > 0.1
+    said = ("nothing reaches the decoder's first layers", "The *encoder's* gradient still arrives")
+    assert not LESSON.lacks(*said)
+
+
+def test_pre_norm_learns_where_post_norm_is_stuck() -> None:
+    post, pre = (losses_by_depth(8, norm, n_steps=20) for norm in ("post", "pre"))
+    assert pre[-1] < 0.4  # “nearly there”
+    assert post[-1] > 1.5  # “far behind”
+    assert "losses_by_depth(8, norm, n_steps=20)" in LESSON["train"]
+
+
+def test_the_table_of_three_stacks_was_measured() -> None:
+    found = {
+        "A": gradients_by_depth(6, "pre").decoder,
+        "B": gradients_by_depth(6, "post", residual=False).decoder,
+        "C": gradients_by_depth(6, "post").decoder,
     }
-    cross = {("decoder", "cross-attention", name) for name in ("key", "value", "weights")}
-    assert {one for one in moved if one[0] == "decoder"} == cross
-    in_encoder = {(p.stack, p.name, name) for p in before if p.stack == "encoder" for name in p.shapes}
-    assert moved - cross == in_encoder  # “in the encoder every shape follows”
-    for part, after in zip(before, base(n_target=8), strict=True):
-        assert part.stack == "decoder" or part.shapes == after.shapes
-    assert n_learned(base(d_model=1024, d_ff=4096)) / n_learned(before) == pytest.approx(4, abs=0.01)
-    deeper, words = base(n_layers=12), 35 * 512
-    assert [part.shapes for part in deeper] == [part.shapes for part in before]
-    assert n_learned(deeper) - words == 2 * (n_learned(before) - words)
+    for name, measured in found.items():
+        (row,) = re.findall(rf"^\| \*\*{name}\*\* \|(.*)\|$", LESSON["exercise-5"], re.MULTILINE)
+        told = [float(value) for value in row.split("|")]
+        layers = [measured[layer] for layer in (0, 1, 3, 5)]
+        np.testing.assert_allclose(told, layers, rtol=0.06, atol=1e-16)
+    assert exercise("9.5").check(["pre-norm", "no sums", "post-norm"]).passed
 
 
-def test_the_bill_of_the_small_model() -> None:
-    parts = {part.name: part.n_parameters for part in base(d_model=32, n_heads=4, d_ff=64, n_layers=2)}
-    attention, network, norm = (parts[name] for name in ("cross-attention", "feed-forward", "Add & Norm"))
-    encoder, decoder = attention + network + 2 * norm, 2 * attention + network + 3 * norm
-    whole = count_parameters(ModelConfig.preset("tiny"))
-    rows = [row for row in LESSON["count-text"].splitlines() if row.startswith("|")][2:]
-    told = [int(row.split("|")[3].strip(" *").replace(",", "")) for row in rows]
-    assert told == [attention, network, norm, encoder, decoder, 35 * 32, whole]
-    assert whole == 43_104
-
-
-def test_the_large_model_and_where_its_numbers_are() -> None:
-    parts = base()
-    assert n_learned(parts) == 44_119_552
-    assert f"{n_learned(parts):,}" in LESSON["question"]
-    found = shares(parts)
-    assert found["feed-forward"] > 0.5
-    assert found["feed-forward"] + found["attention"] > 0.99
-    assert parts[0].n_parameters == 17_920
-    assert n_learned(parts) / 43_104 > 1000
-
-
-def test_2048_lands_where_the_lesson_says() -> None:
-    landed = inspect.signature(nn.Transformer).bind(512, 8, 2048, 6)
-    landed.apply_defaults()
-    assert landed.arguments["num_encoder_layers"] == 2048
-    names = "d_model nhead num_encoder_layers num_decoder_layers dim_feedforward dropout"
-    assert list(landed.arguments)[:6] == names.split()
-    # An odd value among the arguments gets a message and no error.
-    right = exercise("9.5").wanted.right_answer
-    assert exercise("9.5").check(right).passed
-    for odd in (torch.ones(3), [1, 2], "3", None):
-        assert not exercise("9.5").check({**right, "num_encoder_layers": odd}).passed
-
-
-def test_the_function_asked_for_counts_what_the_package_counts() -> None:
-    count = exercise("9.4").wanted.reference
-    for vocab_size, d_model, d_ff, n_layers in ((35, 32, 64, 2), (35, 512, 2048, 6)):
-        layers = {"n_encoder_layers": n_layers, "n_decoder_layers": n_layers}
-        config = ModelConfig(vocab_size=vocab_size, d_model=d_model, d_ff=d_ff, bias=False, **layers)
-        assert count(vocab_size, d_model, d_ff, n_layers) == count_parameters(config)
-        assert f"{count_parameters(config):,}" in exercise("9.4").wanted.right
-
-
-def test_with_the_axes_mixed_up_sentences_look_at_each_other() -> None:
-    x, other = torch.randn(2, 2, 5, 32)
-    for batch_first in (True, False):
-        layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0, batch_first=batch_first)
-        before, changed = layer(x), torch.stack([other[0], x[1]])
-        moved = (layer(changed)[1] - before[1]).abs().max() > 0.05
-        assert moved.item() != batch_first
-        # “to no other token of its own sentence”: another of its tokens is changed.
-        inside = x.clone()
-        inside[1, 0] = other[1, 0]
-        moved = (layer(inside)[1, 1:] - before[1, 1:]).abs().max() > 1e-5
-        assert moved.item() == batch_first
+def test_each_wrong_answer_gets_its_message() -> None:
+    for answer in (
+        lambda x: (x - x.mean(-1)) / x.std(-1, keepdim=True, correction=0),
+        lambda x: (x - x.mean(-1, keepdim=True)) / x.std(-1),
+        lambda x: (x - x.mean(-1)) / (x.var(-1, correction=0) + 1e-5).sqrt(),
+    ):
+        assert "keepdim=True" in exercise("9.2").check(answer).message
+    # A message names functions and the parts of a block in a word each.
+    block = exercise("9.4").check(lambda x, attention, norm_1, feed_forward, norm_2: x).message
+    layer = exercise("9.3").check(lambda layer, x: None).message
+    assert "(x, attention, norm_1, feed_forward, norm_2) has the right shape" in block
+    assert "layer=a function" in layer
+    assert "0x" not in block + layer
+    assert "\n" not in block + layer

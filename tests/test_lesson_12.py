@@ -1,221 +1,215 @@
-"""What lesson 12, Decoding, says in prose, held to its own cells and its two translators."""
+"""What the lesson on reading heads says in prose, held to the models that it shows."""
 
 from __future__ import annotations
 
-import inspect
-import math
-from itertools import pairwise
-from typing import Any
+import sys
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+import viz_transformer as vt
 from tests.support.lessons import Lesson
-from viz_transformer.analysis import next_words, reliability
-from viz_transformer.corpus import translation_tokens, translations
-from viz_transformer.corpus.six_pairs import SIX_PAIRS
+from viz_transformer.analysis import (
+    alignment_error_rate,
+    alignment_links,
+    head_alignment_error_rate,
+    label_heads,
+    weights_between,
+)
+from viz_transformer.bertviz_views import scripts
+from viz_transformer.corpus import english_spanish
 from viz_transformer.exercises import exercise
-from viz_transformer.recipes.grammar_eval import evaluate_against_grammar
-from viz_transformer.translator import Translator
+from viz_transformer.recipes.coreference import (
+    COREFERENCE_TRAINING,
+    coreference_model,
+    study_row,
+)
+from viz_transformer.recipes.head_eval import NEEDED, head_losses
+from viz_transformer.trace import KINDS
 
 LESSON = Lesson("12")
-SENTENCE = "the teacher sleeps"
+TIRED = "the animal did not cross the street because it was too tired"
+WIDE = "the animal did not cross the street because it was too wide"
+COW = "the cow did not cross the street because it was too tired"
+HER, HIS = (f"the teacher lost {word} book" for word in ("her", "his"))
+SAID_TWICE = "la reina cansada come pescado ¿cómo? la reina cansada come pescado"
+HEADS = [(kind, *place) for kind in KINDS for place in np.ndindex(2, 4)]
 
 
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The names that the lesson's code cells leave behind, unanswered."""
-    return LESSON.run_whole(tmp_path_factory.mktemp("lesson"))
+def without(*heads: tuple[str, int, int]) -> vt.Interventions:
+    return vt.Interventions(heads=[vt.HeadChange(*head, factor=0) for head in heads])
 
 
-def written(search: Any) -> list[str]:
-    return [" ".join(one.tokens) for one in search.hypotheses]
+def test_it_attends_to_did_in_either_meaning(translator: vt.Translator) -> None:
+    """The row of *it* hardly changes; that of the adjective does."""
+    tired, wide = translator.trace(TIRED), translator.trace(WIDE)
+    looks = [weights_between(trace, "encoder", "it", "did")[1, 1] for trace in (tired, wide)]
+    assert min(looks) > 0.8
+    assert abs(looks[0] - looks[1]) < 0.05
+    assert weights_between(tired, "encoder", "tired", "animal")[1, 1] > 0.7
+    assert weights_between(wide, "encoder", "wide", "street")[1, 1] > 0.9
 
 
-def test_greedy_search_goes_down_the_garden_path_one_word_a_step(lesson: dict) -> None:
-    tokens = lesson["vocabulary"].tokens
-    assert [tokens[i] for i in lesson["read"]] == ["<sos>", "el", "profesor", "duerme"]
-    assert lesson["word"] == lesson["vocabulary"].eos_id
-    assert lesson["translator"].translate(SENTENCE, beam_width=1).text == "el profesor duerme"
-    for step, words in enumerate((["el", "la"], ["profesor", "maestro"])):
-        best = lesson["logits"][step][0].topk(2).indices
-        assert [tokens[i] for i in best] == words
-    for logits in lesson["logits"][2:]:  # nothing left to choose
-        assert logits[0].softmax(-1).max() > 0.99
-    # The cache changes nothing but the last digits.
-    assert lesson["difference"] < 1e-4
-    assert [*lesson["cache"].layers[0].target.keys.shape] == [1, 4, 4, 16]
-    given = inspect.signature(Translator.translate).parameters
-    width, penalty = given["beam_width"].default, given["length_penalty"].default
-    row = f"| our translator | beam width {width}, length penalty {penalty} | its defaults |"
-    assert row in LESSON["remember"]
+def test_the_black_cat_has_the_links_shown(translator: vt.Translator) -> None:
+    trace = translator.trace("the black cat sleeps")
+    gold = {(0, 0), (1, 2), (2, 1), (3, 3)}
+    assert alignment_links(trace, 1, 0) == gold
+    odd = alignment_links(trace, 1, 2)
+    assert odd - gold == {(0, 2)}  # “links el to cat”
+    assert alignment_error_rate([odd], [gold]) == pytest.approx(0.25)
 
 
-def test_the_likeliest_first_word_does_not_begin_the_likeliest_text(lesson: dict) -> None:
-    true = lesson["exact"]
-    assert list(true) == [
-        "la maestra duerme",
-        "el profesor duerme",
-        "el maestro duerme",
-        "la profesora duerme",
+def test_the_goat_has_ten_words_and_eleven_links() -> None:
+    goat = "the goat did not cross the street because it was too hungry"
+    pairs = english_spanish(n_train=0, n_held_out=0).held_out_reasons
+    (pair,) = (each for each in pairs if " ".join(each.source) == goat)
+    assert (len(pair.target), len(pair.links)) == (10, 11)
+    assert pair.target[2] == "no"
+    assert [pair.source[source] for target, source in pair.links if target == 2] == ["did", "not"]
+    one_each = {target: (target, source) for target, source in pair.links}
+    best = alignment_error_rate([list(one_each.values())], [pair.links])
+    assert exercise("12.1").check(best).passed
+
+
+def test_three_heads_of_layer_1_are_nearly_dictionaries_and_layer_0_is_not(translator: vt.Translator) -> None:
+    pairs = english_spanish(n_train=0, n_held_out=60).held_out
+    traces = [translator.trace(" ".join(pair.source), pair.target) for pair in pairs]
+    errors = head_alignment_error_rate(traces, [pair.links for pair in pairs])
+    assert (errors[1, [0, 1, 3]] < 0.15).all()  # “near 0.1”
+    assert 0.25 < errors[1, 2] < 0.35
+    assert (errors[0] > 0.45).all()
+    assert np.unravel_index(errors.argmin(), errors.shape) == (1, 0)
+    # The odd head often links the article to the word after it, its noun.
+    nouns = []
+    for pair, trace in zip(pairs, traces, strict=True):
+        if pair.target[0] in ("el", "la"):
+            (looked_at,) = (source for target, source in alignment_links(trace, 1, 2) if target == 0)
+            nouns.append((1, looked_at) in pair.links)
+    assert len(nouns) >= 5
+    assert sum(nouns) / len(nouns) > 0.5
+
+
+def test_eight_of_24_heads_get_a_name_and_in_a_short_sentence_none(translator: vt.Translator) -> None:
+    short, long = (
+        Counter(
+            (kind, layer, label.name)
+            for kind in trace.kinds
+            for layer, heads in enumerate(label_heads(trace, kind))
+            for label in heads
+            if label
+        )
+        for trace in map(translator.trace, ("the black cat sleeps", TIRED))
+    )
+    assert not short
+    assert long == {("encoder", 0, "last-token sink"): 4, ("cross", 1, "diagonal alignment"): 4}
+    assert "4 of 24 on `<eos>`, in the long sentence" in LESSON["hugging-face-real"]
+
+
+def test_twelve_of_24_heads_are_needed_over_many_sentences(translator: vt.Translator) -> None:
+    losses = head_losses(translator, english_spanish(n_train=0, n_held_out=200).held_out)
+    assert (losses.n_needed, losses.n_heads) == (12, 24)
+    assert "12 of the 24" in LESSON["needed-said"]
+    assert "12 of 24, one at a time" in LESSON["hugging-face-real"]
+    encoder, cross = losses.rises["encoder"], losses.rises["cross"]
+    assert min(abs(rises - NEEDED).min() for rises in losses.rises.values()) > 0.0002  # no close call
+    assert (cross[1] > 2 * NEEDED).all()
+    assert [tuple(place) for place in np.argwhere(encoder > NEEDED)] == [(0, 3), (1, 1)]
+    assert (abs(encoder[0, :3]) < 0.002).all()  # “not missed at all”
+    assert cross[1, 0] / cross[1, 2] == pytest.approx(0.5, abs=0.05)  # “only half as much”
+
+
+def test_one_sentence_needs_two_heads_other_than_the_most_confident(translator: vt.Translator) -> None:
+    effects = vt.head_lab(translator, HER).effects()
+    assert [effect.loss_change > 0.01 for effect in effects] == [True] * 2 + [False] * 22
+    assert effects[2].loss_change > 0.008  # “a third comes near”
+    assert abs(effects[3].loss_change) < 0.001
+    surest = min(effects, key=lambda effect: effect.confidence_rank)
+    assert abs(surest.loss_change) < 0.001
+    assert "sixteen " in LESSON["predict-surest-off"]
+    assert (effects[0].name, effects[0].confidence_rank) == ("encoder layer 1 head 1", 17)
+
+
+def test_only_with_his_one_head_changes_the_spanish(translator: vt.Translator) -> None:
+    for text, its_own, wanted in (
+        (HER, "la maestra perdió su libro", []),
+        (HIS, "el profesor perdió su libro", [("encoder", 1, 1)]),
+    ):
+        assert translator.translate(text).text == its_own
+        found = {head: translator.translate(text, interventions=without(head)).text for head in HEADS}
+        assert [head for head, spanish in found.items() if spanish != its_own] == wanted
+        assert all(found[head] == "la maestra perdió su libro" for head in wanted)
+    assert exercise("12.3").check(("encoder", 1, 1)).passed
+
+
+def test_three_heads_are_dispensable_singly_but_not_together(translator: vt.Translator) -> None:
+    target = translator.translate(COW).tokens
+
+    def rise(*heads: int) -> float:
+        off = without(*(("decoder", 1, head) for head in heads))
+        changed = translator.log_probs(COW, target, off).mean()
+        return float(translator.log_probs(COW, target).mean() - changed)
+
+    alone = [rise(head) for head in (0, 1, 3)]
+    assert max(map(abs, alone)) < NEEDED
+    assert rise(0, 1, 3) / sum(alone) > 110  # “over a hundred times”
+    assert exercise("12.4").check(rise(0, 1, 3)).passed
+
+
+def test_two_seeds_agree_on_the_answer_and_not_on_the_look() -> None:
+    as_in_the_lesson = replace(COREFERENCE_TRAINING, n_steps=150, warmup_steps=15)
+    assert "n_steps=150, warmup_steps=15" in LESSON["one-seed"]
+    models = [
+        coreference_model(seed, read_at=read_at, training=as_in_the_lesson)
+        for seed, read_at in ((0, "start"), (1, "start"), (0, "it"))
     ]
-    held = {text: math.exp(lesson["translator"].log_probs(SENTENCE, text).sum()) for text in true}
-    assert sorted(held, key=held.get, reverse=True) == list(true)
-    assert all(abs(held[text] - true[text]) < 0.05 for text in true)  # "learned the figures well"
-    # The probabilities of the exercise are the grammar's own.
-    after = {node.prefix: node.words for node in next_words(translation_tokens(SENTENCE))}
-    assert after[()]["el"] > after[()]["la"]
-    told = "begins with *el* with probability {el:.2f} and with *la* with probability {la:.2f}."
-    assert told.format(**after[()]) in LESSON.prose
-    assert f"comes *maestra* with probability {after[('la',)]['maestra']:.3f}." in LESSON.prose
-    truth = translations(SENTENCE)["la maestra duerme"]
-    assert exercise("12.2").wanted.value == pytest.approx(math.log(truth), abs=0.001)
-    assert f"As a probability that is {truth:.2f}" in exercise("12.2").wanted.right
+    study = [study_row(model) for model in models]
+    for model, row in zip(models, study, strict=True):
+        assert (model.answer(TIRED), model.answer(WIDE)) == ("animal", "street")
+        assert row.accuracy > 0.99
+        assert row.n_held_out == 660
+    assert study[0].tired.most("animal") > 0.75  # “most of its weight”
+    assert study[1].tired.most("animal") < 0.2  # “nothing like it”
+    assert study[0].head == (1, 2)  # the head that the view opens on
+    assert "12.p2" in LESSON["predict-seed-1"]
+    # Blinding it costs answers only where they are read there, though “the pictures look alike”.
+    assert min(study[0].accuracy_blind, study[1].accuracy_blind) > 0.99
+    assert study[2].accuracy_blind < 0.5  # “most of the right answers are gone”
+    assert study[2].tired.most("animal") > 0.6
+    # In seed 0 other words look as *it* does.
+    trace = models[0].trace(TIRED)
+    for word in ("<sos>", "did", "not", "it", "was"):
+        assert weights_between(trace, "encoder", word, "animal")[1, 2] > 0.8
 
 
-def test_the_search_goes_as_the_lesson_says(lesson: dict) -> None:
-    beam = lesson["beam_of_two"]
-    first, second, _, fourth = (step.candidates for step in beam.steps)
-    assert [one.token for one in first if one.status == "kept"] == ["el", "la"]
-    assert [(one.token, one.parent, one.status) for one in second[:3]] == [
-        ("maestra", 1, "kept"),
-        ("profesor", 0, "kept"),
-        ("maestro", 0, "pruned"),
-    ]
-    assert [one.token for one in fourth if one.status == "finished"] == ["<eos>", "<eos>"]
-    assert written(beam) == ["la maestra duerme", "el profesor duerme"]
+def test_each_word_to_be_written_is_found_in_the_first_copy() -> None:
+    assert SAID_TWICE in LESSON["said-twice"]
+    assert "copying.layer, copying.head = 1, 1" in LESSON["said-twice"]
+    trace = vt.load_language_model().trace(SAID_TWICE)
+    head = trace.decoder_attention[1, 1]  # [query, key]
+    assert head[:7, 0].min() > 0.9  # “rests on <sos>”
+    for row, word in enumerate(SAID_TWICE.split()[:5], start=8):
+        assert trace.query_tokens("decoder")[row] == word
+        key = head[row].argmax()
+        assert (trace.target_tokens[key], key < 6) == (word, True)
+        assert head[row, key] > 0.9
 
 
-def test_the_exercise_asks_for_the_gap_by_which_la_misses_a_beam_of_one(lesson: dict) -> None:
-    first, second, *_ = lesson["translator"].decode(SENTENCE, 1, 0.0).steps
-    el, la = first.candidates
-    asked = exercise("12.3").wanted
-    assert (la.token, la.status) == ("la", "pruned")
-    assert asked.value == pytest.approx(la.margin, abs=0.003)
-    maestro = second.candidates[1]
-    wide = lesson["beam_of_two"].steps[0].candidates
-    p_el, p_la = math.exp(el.log_prob), math.exp(la.log_prob)
-    wrong = [la.log_prob, maestro.margin, wide[2].margin, p_el - p_la, p_la, -la.margin]
-    assert maestro.token == "maestro"
-    assert [mistake.answer for mistake in asked.mistakes] == pytest.approx(wrong, abs=0.005)
-    assert f"({math.log(0.55 / 0.45):.2f} in the grammar itself)" in asked.right
-
-
-def test_how_wide_a_beam_must_be_and_may_be(lesson: dict) -> None:
-    texts = {width: lesson["translator"].decode(SENTENCE, width, 0.0) for width in (1, 2, 4, 8)}
-    best = {width: written(found)[0] for width, found in texts.items()}
-    assert best == {1: "el profesor duerme", **dict.fromkeys((2, 4, 8), "la maestra duerme")}
-    assert set(written(texts[4])) == set(lesson["exact"])
-    assert sum(math.exp(one.log_prob) for one in texts[4].hypotheses) > 0.98
-    for penalty in (0.6, 2.0):  # equally long, so the penalty decides nothing
-        assert lesson["translator"].translate(SENTENCE, 4, penalty).text == best[4]
-    # A wider beam finds the more probable and worse text.
-    unsure = [lesson["unsure"].decode("good morning", width, 0.0) for width in (1, 2, 3, 4, 8)]
-    worse = ["buenos buenos buenos", "buenos dias", *["buenos"] * 3]
-    assert [written(found)[0] for found in unsure] == worse
-    log_probs = [found.hypotheses[0].log_prob for found in unsure[:3]]
-    assert log_probs[0] < log_probs[1] < log_probs[2]
-    # A beam of three translates sentences that were in no pair.
-    for sentence in ("i love cat", "this is a cat"):
-        found = lesson["unsure"].decode(sentence, 3).hypotheses
-        assert 1 <= len({hypothesis.ids for hypothesis in found}) == len(found) <= 3
-        assert lesson["unsure"].translate(sentence, beam_width=3).text
-
-
-def test_buenos_wins_without_a_penalty_and_loses_with_one(lesson: dict) -> None:
-    unsure = lesson["unsure"]
-    raw = {" ".join(one.tokens): one.score for one in unsure.decode("good morning", 3, 0.0).hypotheses}
-    told = f"−{-raw['buenos']:.2f} against −{-raw['buenos dias']:.2f}"
-    assert f"wins with {told}, and loses" in LESSON.prose
-    for penalty in (0.6, 1.0):
-        assert written(unsure.decode("good morning", 3, penalty))[0] == "buenos dias"
-    tied = exercise("12.5").wanted.reference(raw["buenos"], 1, raw["buenos dias"], 2)
-    assert f"it is {tied:.2f}," in exercise("12.5").wanted.right
-
-
-def test_hello_world_needs_more_and_not_too_much(lesson: dict) -> None:
-    unsure = lesson["unsure"]
-    found = [unsure.translate("hello world", 3, penalty).text for penalty in (0, 0.6, 1, 6)]
-    assert found == ["mundo", "mundo", "hola mundo", "hola hola mundo"]
-    totals = [unsure.log_probs("hello world", text).sum() for text in ("mundo", "hola mundo")]
-    tied = exercise("12.5").wanted.reference(totals[0], 1, totals[1], 2)
-    assert f"the first crossing in the picture, {tied:.2f}." in LESSON.prose
-    curves = [lesson["scores_of"](text) for text in lesson["texts"]]
-    best = [max(range(3), key=lambda n: curves[n][at]) for at in (0, 20, 120)]
-    assert best == [0, 1, 2]  # penalties 0, 1 and 6
-
-
-def test_the_careless_search_has_the_four_slips(lesson: dict) -> None:
-    finished, decode = lesson["finished"], lesson["tokens"].decode
-    assert len(finished) > 40
-    assert len({tuple(ids) for ids, _ in finished}) == 3
-    assert decode(max(finished, key=lambda one: one[1])[0]) == "buenos"
-    ours = lesson["ours"]
-    assert (len(ours.hypotheses), len(ours.steps)) == (3, 3)
-    assert f"this one went on for {20 - len(ours.steps)} more" in LESSON.prose
-    assert lesson["tokens"].sos_id in {ids[-1] for ids, _ in lesson["wide_beam"]}
-    # And yet it is right for most of the six sentences.
-    definition = "def " + LESSON["careless"].partition("def ")[2].partition("\n\n\nfinished")[0]
-    right = 0
-    for pair in SIX_PAIRS:
-        english = torch.tensor([lesson["tokens"].source_ids(" ".join(pair.source))])
-        names = {**lesson, "english": english}
-        exec(definition, names)
-        best = max(names["careless_beam"](3)[0], key=lambda one: one[1])[0]
-        right += decode(best) == " ".join(pair.target)
-    assert right == 4
-
-
-def test_a_text_is_drawn_as_often_as_it_is_probable(lesson: dict) -> None:
-    error = math.sqrt(0.43 * 0.57 / 1000)
-    assert lesson["exact"]["la maestra duerme"] == pytest.approx(0.43)
-    assert f"a share like this varies by about {error:.3f} either way" in LESSON["p4"]
-    drawn = {text: lesson["plain"][text] / 1000 for text in lesson["exact"]}
-    assert drawn == pytest.approx(lesson["exact"], abs=3 * error)
-
-
-def test_temperature_and_filters_change_the_samples(lesson: dict) -> None:
-    plain, cold, hot, top_k, top_p, greedy = lesson["counted"].values()
-    n_right = [sum(counts[text] for text in lesson["exact"]) for counts in (plain, cold, hot, top_k, top_p)]
-    assert len(cold) <= len(plain) < len(hot)
-    assert n_right[2] < 980 < min(n_right[0], n_right[1], n_right[3], n_right[4])
-    assert max(len(top_k), len(top_p)) < len(hot) / 4
-    assert greedy == {"el profesor duerme": 1000}
-    # Cold draws go down the garden path.
-    shares = lesson["shares_by_temperature"]()
-    at = lesson["temperatures"].index(1)
-    assert shares["el profesor duerme"][0] > 0.8
-    assert shares["la maestra duerme"][0] < 0.15
-    assert all(one > other for one, other in pairwise(shares["el profesor duerme"][: at + 1]))
-    assert shares["la maestra duerme"][at] > shares["el profesor duerme"][at] + 0.03
-
-
-def test_the_translator_is_calibrated_and_with_a_low_temperature_is_not(lesson: dict) -> None:
-    bins = []
-    for name in ("translator", "sharp"):
-        said = evaluate_against_grammar(lesson[name], lesson["sentences"], translation_tokens)
-        bins.append(reliability(said.predicted, expected=said.expected, weights=said.weights))
-    true, sharp = bins
-    assert np.abs(true.predicted - true.observed)[true.counts >= 30].max() < 0.06
-    assert true.counts[-1] > 0.6 * true.counts.sum()
-    assert true.error < 0.01 < 0.015 < sharp.error
-    between = sharp.edges[:-1]
-    surer = (sharp.predicted - sharp.observed)[(between > 0.65) & (between < 0.85)]
-    assert len(surer) == 2
-    assert surer.min() > 0.08
-    one, other = (lesson[n].translate(lesson["sentences"][0], beam_width=1) for n in ("sharp", "translator"))
-    assert one.text == other.text
-
-
-@pytest.mark.usefixtures("folder_thrown_away")
-def test_the_right_guesses_are_scored_and_do_not_stand_around_their_questions(lesson: dict) -> None:
-    guesses = {"p1": "la maestra duerme", "p2": "hola hola mundo", "p5": "el profesor duerme"}
-    guesses |= {"p6": "below the line"}
-    ids = list(LESSON.cells)
-    for cell, answer in guesses.items():
-        at = ids.index(cell)
-        around = " ".join(LESSON[each] for each in ids[at - 1 : at + 3] if each not in LESSON.code)
-        assert answer not in around.casefold(), cell
-    guesses |= {"p3": 3, "p4": lesson["plain"]["la maestra duerme"]}
-    assert not LESSON.mistaken_predictions(guesses, lesson)
+def test_without_transformers_or_bertviz_the_cells_say_so(
+    translator: vt.Translator,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    scope = {"vt": vt, "TIRED": TIRED, "torch": torch}
+    exec(LESSON["tiny-bert-sizes"], scope)
+    exec(LESSON["tiny-bert"], scope)
+    assert "pip install transformers" in capsys.readouterr().out
+    monkeypatch.setattr(scripts, "find_spec", lambda name: None)
+    scripts.read_script.cache_clear()
+    names = {"vt": vt, "tired": translator.trace(TIRED)}
+    exec(LESSON["bertviz"], names)
+    assert isinstance(names["drawn"], str)
+    assert "bertviz is not installed" in names["drawn"]

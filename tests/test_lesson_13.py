@@ -1,215 +1,84 @@
-"""What the lesson on reading heads says in prose, held to the models that it shows."""
+"""What the lesson on today's language models says in prose, held to recordings and to our own models."""
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from dataclasses import replace
+import json
+from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
-from viz_transformer.analysis import (
-    alignment_error_rate,
-    alignment_links,
-    head_alignment_error_rate,
-    label_heads,
-    weights_between,
-)
-from viz_transformer.bertviz_views import scripts
-from viz_transformer.corpus import english_spanish
+from tests.support.source_code import ROOT
 from viz_transformer.exercises import exercise
-from viz_transformer.recipes.coreference import (
-    COREFERENCE_TRAINING,
-    coreference_model,
-    study_row,
-)
-from viz_transformer.recipes.head_eval import NEEDED, head_losses
-from viz_transformer.trace import KINDS
+from viz_transformer.model import attend
 
 LESSON = Lesson("13")
-TIRED = "the animal did not cross the street because it was too tired"
-WIDE = "the animal did not cross the street because it was too wide"
-COW = "the cow did not cross the street because it was too tired"
-HER, HIS = (f"the teacher lost {word} book" for word in ("her", "his"))
-SAID_TWICE = "la reina cansada come pescado ¿cómo? la reina cansada come pescado"
-HEADS = [(kind, *place) for kind in KINDS for place in np.ndindex(2, 4)]
 
 
-def without(*heads: tuple[str, int, int]) -> vt.Interventions:
-    return vt.Interventions(heads=[vt.HeadChange(*head, factor=0) for head in heads])
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return LESSON.run_whole(tmp_path_factory.mktemp("lesson"))
 
 
-def test_it_attends_to_did_in_either_meaning(translator: vt.Translator) -> None:
-    """The row of *it* hardly changes; that of the adjective does."""
-    tired, wide = translator.trace(TIRED), translator.trace(WIDE)
-    looks = [weights_between(trace, "encoder", "it", "did")[1, 1] for trace in (tired, wide)]
-    assert min(looks) > 0.8
-    assert abs(looks[0] - looks[1]) < 0.05
-    assert weights_between(tired, "encoder", "tired", "animal")[1, 1] > 0.7
-    assert weights_between(wide, "encoder", "wide", "street")[1, 1] > 0.9
+def test_every_prediction_is_scored(names: dict[str, Any]) -> None:
+    right = {
+        "predict-prompt": "the end of the text",
+        "predict-repeat": vt.real_next_words("gpt-repeats")[19]["umb"],
+        "predict-cache": 667,
+    }
+    assert not LESSON.mistaken_predictions(right, names)
 
 
-def test_the_black_cat_has_the_links_shown(translator: vt.Translator) -> None:
-    trace = translator.trace("the black cat sleeps")
-    gold = {(0, 0), (1, 2), (2, 1), (3, 3)}
-    assert alignment_links(trace, 1, 0) == gold
-    odd = alignment_links(trace, 1, 2)
-    assert odd - gold == {(0, 2)}  # “links el to cat”
-    assert alignment_error_rate([odd], [gold]) == pytest.approx(0.25)
-
-
-def test_the_goat_has_ten_words_and_eleven_links() -> None:
-    goat = "the goat did not cross the street because it was too hungry"
-    pairs = english_spanish(n_train=0, n_held_out=0).held_out_reasons
-    (pair,) = (each for each in pairs if " ".join(each.source) == goat)
-    assert (len(pair.target), len(pair.links)) == (10, 11)
-    assert pair.target[2] == "no"
-    assert [pair.source[source] for target, source in pair.links if target == 2] == ["did", "not"]
-    one_each = {target: (target, source) for target, source in pair.links}
-    best = alignment_error_rate([list(one_each.values())], [pair.links])
-    assert exercise("13.1").check(best).passed
-
-
-def test_three_heads_of_layer_1_are_nearly_dictionaries_and_layer_0_is_not(translator: vt.Translator) -> None:
-    pairs = english_spanish(n_train=0, n_held_out=60).held_out
-    traces = [translator.trace(" ".join(pair.source), pair.target) for pair in pairs]
-    errors = head_alignment_error_rate(traces, [pair.links for pair in pairs])
-    assert (errors[1, [0, 1, 3]] < 0.15).all()  # “near 0.1”
-    assert 0.25 < errors[1, 2] < 0.35
-    assert (errors[0] > 0.45).all()
-    assert np.unravel_index(errors.argmin(), errors.shape) == (1, 0)
-    # The odd head often links the article to the word after it, its noun.
-    nouns = []
-    for pair, trace in zip(pairs, traces, strict=True):
-        if pair.target[0] in ("el", "la"):
-            (looked_at,) = (source for target, source in alignment_links(trace, 1, 2) if target == 0)
-            nouns.append((1, looked_at) in pair.links)
-    assert len(nouns) >= 5
-    assert sum(nouns) / len(nouns) > 0.5
-
-
-def test_eight_of_24_heads_get_a_name_and_in_a_short_sentence_none(translator: vt.Translator) -> None:
-    short, long = (
-        Counter(
-            (kind, layer, label.name)
-            for kind in trace.kinds
-            for layer, heads in enumerate(label_heads(trace, kind))
-            for label in heads
-            if label
-        )
-        for trace in map(translator.trace, ("the black cat sleeps", TIRED))
-    )
-    assert not short
-    assert long == {("encoder", 0, "last-token sink"): 4, ("cross", 1, "diagonal alignment"): 4}
-    assert "4 of 24 on `<eos>`, in the long sentence" in LESSON["hugging-face-real"]
-
-
-def test_twelve_of_24_heads_are_needed_over_many_sentences(translator: vt.Translator) -> None:
-    losses = head_losses(translator, english_spanish(n_train=0, n_held_out=200).held_out)
-    assert (losses.n_needed, losses.n_heads) == (12, 24)
-    assert "12 of the 24" in LESSON["needed-said"]
-    assert "12 of 24, one at a time" in LESSON["hugging-face-real"]
-    encoder, cross = losses.rises["encoder"], losses.rises["cross"]
-    assert min(abs(rises - NEEDED).min() for rises in losses.rises.values()) > 0.0002  # no close call
-    assert (cross[1] > 2 * NEEDED).all()
-    assert [tuple(place) for place in np.argwhere(encoder > NEEDED)] == [(0, 3), (1, 1)]
-    assert (abs(encoder[0, :3]) < 0.002).all()  # “not missed at all”
-    assert cross[1, 0] / cross[1, 2] == pytest.approx(0.5, abs=0.05)  # “only half as much”
-
-
-def test_one_sentence_needs_two_heads_other_than_the_most_confident(translator: vt.Translator) -> None:
-    effects = vt.head_lab(translator, HER).effects()
-    assert [effect.loss_change > 0.01 for effect in effects] == [True] * 2 + [False] * 22
-    assert effects[2].loss_change > 0.008  # “a third comes near”
-    assert abs(effects[3].loss_change) < 0.001
-    surest = min(effects, key=lambda effect: effect.confidence_rank)
-    assert abs(surest.loss_change) < 0.001
-    assert "sixteen " in LESSON["predict-surest-off"]
-    assert (effects[0].name, effects[0].confidence_rank) == ("encoder layer 1 head 1", 17)
-
-
-def test_only_with_his_one_head_changes_the_spanish(translator: vt.Translator) -> None:
-    for text, its_own, wanted in (
-        (HER, "la maestra perdió su libro", []),
-        (HIS, "el profesor perdió su libro", [("encoder", 1, 1)]),
-    ):
-        assert translator.translate(text).text == its_own
-        found = {head: translator.translate(text, interventions=without(head)).text for head in HEADS}
-        assert [head for head, spanish in found.items() if spanish != its_own] == wanted
-        assert all(found[head] == "la maestra perdió su libro" for head in wanted)
-    assert exercise("13.3").check(("encoder", 1, 1)).passed
-
-
-def test_three_heads_are_dispensable_singly_but_not_together(translator: vt.Translator) -> None:
-    target = translator.translate(COW).tokens
-
-    def rise(*heads: int) -> float:
-        off = without(*(("decoder", 1, head) for head in heads))
-        changed = translator.log_probs(COW, target, off).mean()
-        return float(translator.log_probs(COW, target).mean() - changed)
-
-    alone = [rise(head) for head in (0, 1, 3)]
-    assert max(map(abs, alone)) < NEEDED
-    assert rise(0, 1, 3) / sum(alone) > 110  # “over a hundred times”
-    assert exercise("13.4").check(rise(0, 1, 3)).passed
-
-
-def test_two_seeds_agree_on_the_answer_and_not_on_the_look() -> None:
-    as_in_the_lesson = replace(COREFERENCE_TRAINING, n_steps=150, warmup_steps=15)
-    assert "n_steps=150, warmup_steps=15" in LESSON["one-seed"]
-    models = [
-        coreference_model(seed, read_at=read_at, training=as_in_the_lesson)
-        for seed, read_at in ((0, "start"), (1, "start"), (0, "it"))
+def test_sizes_and_shares_are_those_of_the_recordings() -> None:
+    sizes = json.loads((ROOT / "data" / "real" / "made_by.json").read_text(encoding="utf-8"))["sizes"]["gpt"]
+    million = f"With {sizes['parameters'] / 1e6:.0f} million parameters"
+    assert not LESSON.lacks(million, f"in {sizes['layers']} layers of {sizes['heads']} heads", cell="saw")
+    assert f"here {sizes['context']:,} tokens" in LESSON["window"]
+    shares = [
+        f"{vt.real_trace(name).attention('decoder')[:, :, 2:, 0].mean(dtype=float):.0%}"
+        for name in ("gpt-repeats", "gpt")
     ]
-    study = [study_row(model) for model in models]
-    for model, row in zip(models, study, strict=True):
-        assert (model.answer(TIRED), model.answer(WIDE)) == ("animal", "street")
-        assert row.accuracy > 0.99
-        assert row.n_held_out == 660
-    assert study[0].tired.most("animal") > 0.75  # “most of its weight”
-    assert study[1].tired.most("animal") < 0.2  # “nothing like it”
-    assert study[0].head == (1, 2)  # the head that the view opens on
-    assert "13.p2" in LESSON["predict-seed-1"]
-    # Blinding it costs answers only where they are read there, though “the pictures look alike”.
-    assert min(study[0].accuracy_blind, study[1].accuracy_blind) > 0.99
-    assert study[2].accuracy_blind < 0.5  # “most of the right answers are gone”
-    assert study[2].tired.most("animal") > 0.6
-    # In seed 0 other words look as *it* does.
-    trace = models[0].trace(TIRED)
-    for word in ("<sos>", "did", "not", "it", "was"):
-        assert weights_between(trace, "encoder", word, "animal")[1, 2] > 0.8
+    assert not LESSON.lacks(f"it receives {shares[0]} of all weight here, and {shares[1]} in", cell="sink")
+    weight = vt.real_trace("gpt").attention("decoder")[24, 4, -1, 1]
+    assert "layer 24, head 4" in LESSON["ask"]
+    assert f"{weight:.2f}" in LESSON["ask"]
+    width = sizes["width"] // sizes["heads"]
+    assert f"`d_head` = {width}" in LESSON["exercise-count"]
+    numbers = sizes["layers"] * 2 * sizes["key_value_heads"] * width
+    assert exercise("13.2").check(numbers).passed
 
 
-def test_each_word_to_be_written_is_found_in_the_first_copy() -> None:
-    assert SAID_TWICE in LESSON["said-twice"]
-    assert "copying.layer, copying.head = 1, 1" in LESSON["said-twice"]
-    trace = vt.load_language_model().trace(SAID_TWICE)
-    head = trace.decoder_attention[1, 1]  # [query, key]
-    assert head[:7, 0].min() > 0.9  # “rests on <sos>”
-    for row, word in enumerate(SAID_TWICE.split()[:5], start=8):
-        assert trace.query_tokens("decoder")[row] == word
-        key = head[row].argmax()
-        assert (trace.target_tokens[key], key < 6) == (word, True)
-        assert head[row, key] > 0.9
-
-
-def test_without_transformers_or_bertviz_the_cells_say_so(
-    translator: vt.Translator,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_a_cache_gives_the_same_logits_and_a_rotary_score_depends_on_the_distance(
+    capsys: pytest.CaptureFixture[str], tmp_path: Any
 ) -> None:
-    monkeypatch.setitem(sys.modules, "transformers", None)
-    scope = {"vt": vt, "TIRED": TIRED, "torch": torch}
-    exec(LESSON["tiny-bert-sizes"], scope)
-    exec(LESSON["tiny-bert"], scope)
-    assert "pip install transformers" in capsys.readouterr().out
-    monkeypatch.setattr(scripts, "find_spec", lambda name: None)
-    scripts.read_script.cache_clear()
-    names = {"vt": vt, "tired": translator.trace(TIRED)}
-    exec(LESSON["bertviz"], names)
-    assert isinstance(names["drawn"], str)
-    assert "bertviz is not installed" in names["drawn"]
+    LESSON.run_whole(tmp_path)
+    said = capsys.readouterr().out
+    assert [f"{length} True" in said for length in range(1, 7)] == [True] * 6
+    one, two, three, other = (line.rpartition(" ")[2] for line in said.splitlines() if "query at" in line)
+    assert one == two == three != other
+    assert "kept before: 384 numbers; now: 192" in said
+    assert "weights [batch, head, query, key]: [1, 4, 1, 6]" in said
+    assert "' Paris'   0.97" in said
+
+
+def test_attention_grows_with_the_square_and_the_feed_forward_network_with_the_length(
+    names: dict[str, Any],
+) -> None:
+    (*_, attention_before, attention), (*_, before, after) = names["operations"].values()
+    assert after / before == 2
+    assert f"attention {attention / attention_before:.1f} times as many" in LESSON["choose"]
+
+
+def test_a_step_with_a_cache_is_the_last_row_of_attention() -> None:
+    query, key, value = torch.randn(3, 2, 5, 4)  # each [head, position, d_head]
+    step: dict[str, Any] = {"attend": attend, "torch": torch}
+    exec((ROOT / "teaching" / "solutions" / "lesson_13.py").read_text(encoding="utf-8"), step)
+    last = slice(4, None)
+    output, keys, values = step["cached_step"](
+        query[:, last], key[:, last], value[:, last], key[:, :4], value[:, :4]
+    )
+    torch.testing.assert_close(output, attend(query[:, last], key, value)[0])
+    torch.testing.assert_close(keys, key)
+    torch.testing.assert_close(values, value)

@@ -59,20 +59,13 @@ def test_the_tables_tell_published_sizes(translator: vt.Translator, ours: ModelC
 
     llama, toy = (LLAMA.hidden_size, LLAMA.num_attention_heads), vt.thinking_machines().steps.w_q[0].shape
     wanted = {
-        ("1", "real", (1, 2)): {
-            OURS: (ours.n_encoder_layers, ours.n_heads),
-            "BERT, base (section 3)": (BERT.num_hidden_layers, BERT.num_attention_heads),
-            "GPT-2, small": (GPT2.n_layer, GPT2.n_head),
-            "Llama, 7B (table 2)": (LLAMA.num_hidden_layers, LLAMA.num_attention_heads),
-            PAPER: (FIRST.num_encoder_layers, FIRST.nhead),
-        },
         ("2", "real", (0, 2)): {
             OURS: (ours.vocab_size, ours.d_model),
             "GPT-2, small (sections 2.2, 2.3)": (GPT2.vocab_size, GPT2.n_embd),
             "BERT, base": (BERT.vocab_size, BERT.hidden_size),
             "T5, small": (T5.vocab_size, T5.d_model),
         },
-        ("3", "real", (0, 1, 2)): {
+        ("scoring", "real", (0, 1, 2)): {
             OURS: (ours.d_model, ours.n_heads, ours.d_head),
             PAPER: (FIRST.d_model, FIRST.nhead, FIRST.d_model // FIRST.nhead),
             "GPT-2, small": (GPT2.n_embd, GPT2.n_head, GPT2.n_embd // GPT2.n_head),
@@ -87,13 +80,13 @@ def test_the_tables_tell_published_sizes(translator: vt.Translator, ours: ModelC
             "GPT-2, small": head_sizes(GPT2.n_embd, GPT2.n_embd // GPT2.n_head),
             "Llama, 7B (table 2)": head_sizes(llama[0], llama[0] // llama[1]),
         },
-        ("7", "remember", (1, 2)): {
+        ("8", "remember", (1, 2)): {
             "this translator's decoder": masks(ours.max_length, translator.vocabulary.pad_id),
             "BERT, base": masks(BERT.max_position_embeddings, BERT.pad_token_id),
             "GPT-2, small": masks(GPT2.n_positions, GPT2.pad_token_id),
             "Mistral, 7B (table 1)": masks(MISTRAL.sliding_window, MISTRAL.pad_token_id),
         },
-        ("10", "real", (0, 1)): {
+        ("7", "real", (0, 1)): {
             "the first Transformer, base": (512, f"1/√d_model = {512**-0.5:.3f}"),
             "GPT-2, small": (GPT2.n_embd, GPT2.initializer_range),
             "BERT, base": (BERT.hidden_size, BERT.initializer_range),
@@ -113,11 +106,13 @@ def test_the_tables_tell_published_sizes(translator: vt.Translator, ours: ModelC
 
 
 def test_tables_computed_from_sizes_are_right() -> None:
-    for kinds, layers, heads, in_all in rows("1").values():
-        assert f"{int(kinds) * int(layers) * int(heads):,}" == in_all
+    assert not Lesson("1").lacks(
+        f"GPT-2, small, has {GPT2.n_layer * GPT2.n_head} heads, and Llama, 7B, has "
+        f"{LLAMA.num_hidden_layers * LLAMA.num_attention_heads:,}:"
+    )
     for tokens, _, d_model, parameters in rows("2").values():
         assert f"{int(tokens.replace(',', '')) * int(d_model):,}" == parameters
-    for name, (*_, width, divisor) in rows("3").items():
+    for name, (*_, width, divisor) in rows("scoring").items():
         if name == "T5, small":
             assert divisor == "not divided"
         else:
@@ -137,7 +132,7 @@ def test_5_how_many_parameters_their_attention_has(ours: ModelConfig) -> None:
         ):
             n_heads, n_shared = config.num_attention_heads, config.num_key_value_heads
             layers[name] = (layer, n_heads, n_shared, config.hidden_size)
-    assert rows("5") == {
+    assert rows("torch_modules") == {
         name: texts(n_heads, d_model // n_heads, n_shared, n_parameters(layer))
         for name, (layer, n_heads, n_shared, d_model) in layers.items()
     }
@@ -145,7 +140,7 @@ def test_5_how_many_parameters_their_attention_has(ours: ModelConfig) -> None:
 
 
 def test_6_how_they_are_told_the_order() -> None:
-    found = rows("6", "remember")
+    found = rows("positions", "remember")
     with torch.device("meta"):
         bert, gpt2 = hf.BertModel(BERT).embeddings.position_embeddings, hf.GPT2Model(GPT2).wpe
         biases = [
@@ -165,7 +160,7 @@ def test_6_how_they_are_told_the_order() -> None:
     assert "rotary" in llama[0]
 
 
-def test_8_how_their_blocks_are_built(ours: ModelConfig) -> None:
+def test_9_how_their_blocks_are_built(ours: ModelConfig) -> None:
     def block(layers: object, norm: str, width: int, inner: int, activation: str) -> list[str]:
         return [f"{layers}", f"{norm}-norm", f"{width:,} → {inner:,} → {width:,}, {activation}".casefold()]
 
@@ -173,7 +168,7 @@ def test_8_how_their_blocks_are_built(ours: ModelConfig) -> None:
         layers = f"{config.n_encoder_layers} + {config.n_decoder_layers}"
         return block(layers, config.norm, config.d_model, config.d_ff, config.activation)
 
-    found = {name: [*row[:2], row[2].casefold()] for name, row in rows("8", "remember").items()}
+    found = {name: [*row[:2], row[2].casefold()] for name, row in rows("9", "remember").items()}
     llama = (LLAMA.num_hidden_layers, "pre", LLAMA.hidden_size, LLAMA.intermediate_size, "SwiGLU")
     assert found == {
         OURS: of_a_pair(ours),
@@ -187,7 +182,7 @@ def test_8_how_their_blocks_are_built(ours: ModelConfig) -> None:
     assert activations == ("gelu", "gelu_new", "relu", "silu")
 
 
-def test_9_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
+def test_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
     with torch.device("meta"):
         n_t5 = n_parameters(hf.T5ForConditionalGeneration(T5))
         n_bart = n_parameters(hf.BartForConditionalGeneration(BART))
@@ -195,7 +190,7 @@ def test_9_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
     of_ours = (ours.n_encoder_layers, ours.n_decoder_layers, ours.d_model, ours.d_ff, ours.vocab_size)
     of_t5 = (T5.num_layers, T5.num_decoder_layers, T5.d_model, T5.d_ff, T5.vocab_size)
     of_bart = (BART.encoder_layers, BART.decoder_layers, BART.d_model, BART.encoder_ffn_dim, BART.vocab_size)
-    found = rows("9")
+    found = rows("encoder_and_decoder")
     for name, (n_encoder, n_decoder, *sizes) in {
         OURS: (*of_ours, count_parameters(ours)),
         "T5, small": (*of_t5, f"{n_t5 / 1e6:.0f} million"),
@@ -204,20 +199,23 @@ def test_9_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
     }.items():
         wanted = [f"{n_encoder} + {n_decoder}", *texts(*sizes)]
         assert found[name][: len(wanted)] == wanted, name
-    assert f"they hold {T5.vocab_size * T5.d_model / n_t5:.0%} of T5's parameters" in Lesson("9").prose
+    assert (
+        f"they hold {T5.vocab_size * T5.d_model / n_t5:.0%} of T5's parameters"
+        in Lesson("encoder_and_decoder").prose
+    )
     assert count_parameters(first) == pytest.approx(65e6, rel=0.05)  # the paper rounds, and has 37,000 tokens
 
 
-def test_13_and_14_tell_the_sizes_of_published_models() -> None:
+def test_12_and_13_tell_the_sizes_of_published_models() -> None:
     layers, heads = BERT.num_hidden_layers, BERT.num_attention_heads
-    table = Lesson("13")["hugging-face-real"]
+    table = Lesson("12")["hugging-face-real"]
     assert f"| heads in all | 2 × 4, three kinds: 24 | {layers} × {heads}: {layers * heads} |" in table
     for name, theirs in (("bert-base", BERT), ("gpt2", GPT2)):
         mine = ModelConfig.preset(name)
         inner = getattr(theirs, "intermediate_size", None) or 4 * theirs.hidden_size
         sizes = (mine.n_encoder_layers + mine.n_decoder_layers, mine.d_model, mine.n_heads, mine.d_ff)
         assert sizes == (theirs.num_hidden_layers, theirs.hidden_size, theirs.num_attention_heads, inner)
-    assert not Lesson("14").lacks(
+    assert not Lesson("families").lacks(
         f"T5-Small has {T5.num_layers} + {T5.num_decoder_layers} layers of width {T5.d_model}, "
         f"{T5.num_heads} heads and an inner width of {T5.d_ff};",
         f"BART-Large has {BART.encoder_layers} + {BART.decoder_layers} layers of width {BART.d_model}, "
@@ -226,13 +224,13 @@ def test_13_and_14_tell_the_sizes_of_published_models() -> None:
     )
 
 
-def test_11_how_long_they_were_trained() -> None:
-    found = rows("11")
+def test_10_how_long_they_were_trained() -> None:
+    found = rows("10")
     made = json.loads((ROOT / "data" / "en-es" / "made_by.json").read_text())
     run = made["training"]
     assert made["refinement"]["training"]["n_steps"] == run["n_steps"]  # “8,000 more”
     times = [f"{run['n_steps']:,} steps", f"{run['batch_size']} pairs", f"{run['warmup_steps']} steps"]
     assert found[OURS] == [*times, str(run["learning_rate"])]
     assert run["optimiser"] == "muon"
-    peak = exercise("11.5").wanted.reference(4000, 512, 4000)
+    peak = exercise("10.5").wanted.reference(4000, 512, 4000)
     assert found["the first Transformer, base (sections 5.1–5.3)"][2:] == ["4,000 steps", f"{peak:.4f}"]

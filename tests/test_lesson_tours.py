@@ -23,14 +23,14 @@ pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 tour = cache(vt.lesson_tour)
 
 
-def shown(number: int) -> Iterator[Any]:
+def shown(number: int | str) -> Iterator[Any]:
     """The view of a lesson's tour, set to one step after another."""
     for step in range(len(tour(number).steps)):
         tour(number).step = step
         yield tour(number).view
 
 
-def captions(number: int) -> list[str]:
+def captions(number: int | str) -> list[str]:
     return [step["caption"] for step in tour(number).steps]
 
 
@@ -111,21 +111,21 @@ def test_6_moves_the_scores_and_the_words_where_positions_are_added() -> None:
     assert alike[4:] == [False, True]
 
 
-def test_7_leaks_where_its_captions_say() -> None:
+def test_8_leaks_where_its_captions_say() -> None:
     found = []
-    for view in shown(7):
+    for view in shown(8):
         moved = view.measure()["changes"][view.sentence, view.edited] > 1e-4  # [query]
         must_not = view.batch.real[view.sentence] & ~view.batch.allowed[view.sentence, :, view.edited]
         found.append((moved & must_not).sum())
     assert [bool(each) for each in found] == [False, True, False, True, False, True, False]
     assert found[3] == 5  # “every word's vector”
     assert found[1] == 3  # “the outputs before it”
-    assert not tour(7).view.mask[1, 0, 0].any()  # “the first row may attend to nothing at all”
+    assert not tour(8).view.mask[1, 0, 0].any()  # “the first row may attend to nothing at all”
 
 
-def test_8_shows_which_part_of_the_block_moves_other_words() -> None:
+def test_9_shows_which_part_of_the_block_moves_other_words() -> None:
     found = []
-    for view in shown(8):
+    for view in shown(9):
         others = np.arange(len(view.tokens)) != view.changed
         found.append({name: moved[others] for name, moved in view.spread().items()})
     assert all(max(spread["LayerNorm"].max(), spread["feed-forward"].max()) < UNMOVED for spread in found)
@@ -135,9 +135,9 @@ def test_8_shows_which_part_of_the_block_moves_other_words() -> None:
     assert found[4]["self-attention"].min() > 0.5
 
 
-def test_11_quotes_what_each_moment_writes() -> None:
+def test_10_quotes_what_each_moment_writes() -> None:
     run = vt.load_training("en-es")
-    for step in tour(11).steps:
+    for step in tour(10).steps:
         moment = run.moments[step["state"]["moment"]]
         assert f"Step {moment.step:,}:" in step["caption"]
         _, _, quoted = step["caption"].partition("“")
@@ -147,8 +147,8 @@ def test_11_quotes_what_each_moment_writes() -> None:
     assert run.moments[-1].translations[0] == run.references[0]
 
 
-def test_12_keeps_and_finds_what_it_says() -> None:
-    found = [(view.search, view.step) for view in itertools.islice(shown(12), 6)]
+def test_11_keeps_and_finds_what_it_says() -> None:
+    found = [(view.search, view.step) for view in itertools.islice(shown(11), 6)]
     kept = [
         [one.token for one in search.steps[at].candidates if one.status == "kept"] for search, at in found
     ]
@@ -160,16 +160,27 @@ def test_12_keeps_and_finds_what_it_says() -> None:
     assert set(texts[5]) == set(translations("the teacher sleeps"))
 
 
-def test_13_stands_at_the_rows_that_it_speaks_of() -> None:
-    trace = tour(13).view.trace
+def test_12_stands_at_the_rows_that_it_speaks_of() -> None:
+    trace = tour(12).view.trace
     assert weights_between(trace, "encoder", "tired", "animal")[1, 1] > 0.7
     assert weights_between(trace, "encoder", "it", "did")[1, 1] > 0.8
     assert weights_between(trace, "cross", "cansado", "tired")[1, 0] > 0.9
-    rows = [view.trace.query_tokens(view.kind)[view.query] for view in itertools.islice(shown(13), 4)]
+    rows = [view.trace.query_tokens(view.kind)[view.query] for view in itertools.islice(shown(12), 4)]
     assert rows == ["tired", "it", "it", "cansado"]
 
 
-def test_14_shows_the_masks_of_the_families() -> None:
-    masks = [view.mask[view.sentence] for view in shown(14)]
+def test_13_shows_a_sink_and_induction_heads() -> None:
+    views = [
+        (view.trace.target_tokens, view.trace.decoder_attention[view.layer, view.head]) for view in shown(13)
+    ]
+    tokens, sink = views[1]
+    assert sink[2:, 0].mean(dtype=float) > 0.5
+    assert (tour(13).view.trace.decoder_attention[5, :, 2:, 0].mean(-1, dtype=float) > 0.5).sum() >= 5
+    assert (tokens[19:21], tokens[4:6]) == (("ĠD", "umb"), ("umb", "rak"))
+    assert all(views[step][1][query, query - 15] > 0.8 for step, query in ((3, 19), (4, 20), (5, 20)))
+
+
+def test_families_shows_their_masks() -> None:
+    masks = [view.mask[view.sentence] for view in shown("families")]
     assert all(masks[step].all() for step in (0, 1, 4, 6))
     assert all((masks[step] == np.tri(*masks[step].shape[-2:], dtype=bool)).all() for step in (2, 3, 5))

@@ -78,9 +78,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(tmp_path / "model", tmp_path / "other" / "model")
     (tmp_path / "other" / "model" / "test.tsv").write_text(PAIRS)
     (tmp_path / "whole").mkdir()
-    for name in ("03_attention.html", "07_masks.html"):
+    for name in ("03_attention.html", "08_masks.html"):
         (tmp_path / "whole" / name).write_text("a lesson")
-    (tmp_path / "whole" / "index.html").write_text('<a href="07_masks.html">7</a>')
+    (tmp_path / "whole" / "index.html").write_text('<a href="08_masks.html">7</a>')
     (tmp_path / SOURCE.parent).mkdir(parents=True)
     (tmp_path / SOURCE).write_text("changed by the teacher")
     return tmp_path
@@ -152,7 +152,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         run("evaluate", "model", "--pairs", "pairs.tsv", "--output", "model/config.json", "--overwrite"),
         "is read",
     ),
-    "site: the way to a lesson": (run("site", "whole", "--lesson", "3"), "07_masks.html.*--overwrite"),
+    "site: the way to a lesson": (run("site", "whole", "--lesson", "3"), "08_masks.html.*--overwrite"),
     "site: an index": (run("site", "pages", "--lesson", "3"), "no page that viz_transformer wrote"),
     "write_site: an index": (refused_by_python(lambda: write_site(["n.ipynb"], "pages")), ""),
     "write_site: a page": (refused_by_python(lambda: write_site(["n.ipynb"], ".")), ""),

@@ -129,6 +129,24 @@ def test_a_guess_is_there_again_when_the_lesson_is_reopened() -> None:
     assert vt.predict_row("where?", ["a", "b", "c"], [0, 1, 0], name="9.p2").guess is None
 
 
+def test_an_explanation_is_compared_with_a_model_answer_and_judged_by_its_writer() -> None:
+    asked = vt.explain("Why?", "Because of *softmax*.", name="9.e1")
+    assert (asked.kind, asked.truth) == ("sentence", None)
+    for bad in ("", "  ", 3, "a" * 2_001, {"sentence": None}, {"sentence": "a", "holds": "maybe"}):
+        with pytest.raises(vt.UserError, match=r"an explanation is a text|whether it holds"):
+            asked.guess = bad
+    asked.guess = " Scores grow.\n"
+    assert asked.guess == {"sentence": "Scores grow.", "holds": None}
+    assert (asked.truth, asked.score) == ("Because of *softmax*.", None)
+    asked.guess = {"sentence": "another", "holds": "partly"}  # the sentence stays as it was written
+    assert asked.guess == {"sentence": "Scores grow.", "holds": "partly"}
+    asked.guess = {"sentence": "another", "holds": "yes"}
+    assert asked.score == 0.5
+    assert vt.explain("Why?", "Because.", name="9.e1").guess == asked.guess
+    with pytest.raises(vt.UserError, match="give a model answer"):
+        vt.explain("Why?", " ")
+
+
 def test_an_exported_page_holds_what_is_shown_after_the_guess(tmp_path: Path) -> None:
     asked = vt.predict_choice(
         "which?", ["a", "b"], lambda: "b", reveal=lambda: vt.explore(make_trace()), name="9.p1"

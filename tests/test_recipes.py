@@ -190,5 +190,5 @@ def test_half_trained_the_shorter_text_wins_without_length_normalisation() -> No
     assert short.log_prob > whole.log_prob
     for penalty in (0.6, 1.0):
         assert translator.translate("good morning", length_penalty=penalty).text == "buenos dias"
-    # Lesson 12 quotes this number; on two threads it was once −2.19.
+    # Lesson 11 quotes this number; on two threads it was once −2.19.
     assert translator.log_probs("good morning", "buenos").sum() == pytest.approx(-2.184, abs=0.0005)

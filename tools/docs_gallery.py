@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[1] / "build" / "gallery"
 #: Pixels that a view is high in the gallery, and those of the views that are much lower or higher.
 USUAL = 720
 HEIGHTS = {
-    **dict.fromkeys(["predict_choice", "predict_number", "predict_row", "prediction"], 260),
+    **dict.fromkeys(["predict_choice", "predict_number", "predict_row", "prediction", "explain"], 260),
     **dict.fromkeys(["block_lab", "figure_lab", "scaling_lab", "softmax_lab"], 480),
     **dict.fromkeys(["lesson_tour", "mask_lab", "thinking_machines", "translation_lab"], 820),
 }

@@ -16,17 +16,16 @@ LESSONS = (
     "04_one_head_by_hand",
     "05_many_heads",
     "06_order",
-    "07_masks",
-    "08_the_block",
-    "09_encoder_and_decoder",
-    "10_before_the_first_step",
-    "11_training",
-    "12_decoding",
-    "13_reading_heads_honestly",
-    "14_three_families",
+    "07_what_training_minimises",
+    "08_masks",
+    "09_the_block_and_the_whole",
+    "10_train_your_own",
+    "11_decoding",
+    "12_reading_heads_honestly",
+    "13_from_here_to_gpt",
 )
 #: Titles that don't fit into a file's name.
-_TITLES = {3: "Softmax, and why √d_k"}
+_TITLES = {2: "Words as vectors", 3: "Softmax, and why √d_k", 13: "From here to GPT"}
 
 
 @dataclass(frozen=True)
@@ -70,34 +69,34 @@ _DARK_FIGURES = (
     ".jp-RenderedImage img { background: #fff; filter: invert(0.94) hue-rotate(180deg); "
     "mix-blend-mode: lighten; } }</style>"
 )
-_EMBEDDING = Part("embedding", 2, (10,))
+_EMBEDDING = Part("embedding", 2, (7,))
 _POSITIONS = Part("+ positions", 6)
-_ADD_AND_NORM = Part("Add & Norm", 8)
-_FEED_FORWARD = Part("feed-forward", 8)
+_ADD_AND_NORM = Part("Add & Norm", 9)
+_FEED_FORWARD = Part("feed-forward", 9)
 
 ROWS = (
     Row(
-        Part("Encoder", 9, (14,)),
+        Part("Encoder", 9, (13,)),
         (
             _EMBEDDING,
             _POSITIONS,
-            Part("self-attention", 1, (5, 13)),
+            Part("self-attention", 1, (5, 12)),
             _ADD_AND_NORM,
             _FEED_FORWARD,
             Part("memory", 9),
         ),
     ),
     Row(
-        Part("Decoder", 9, (14,)),
+        Part("Decoder", 9, (13,)),
         (
             _EMBEDDING,
             _POSITIONS,
-            Part("masked self-attention", 7, (1, 5, 13)),
-            Part("cross-attention", 9, (1, 5, 13)),
+            Part("masked self-attention", 8, (1, 5, 12)),
+            Part("cross-attention", 9, (1, 5, 12)),
             _ADD_AND_NORM,
             _FEED_FORWARD,
-            Part("softmax", 10, (3,)),
-            Part("next word", 12),
+            Part("softmax", 7, (3,)),
+            Part("next word", 11),
         ),
     ),
     Row(
@@ -105,7 +104,7 @@ ROWS = (
         (
             Part("queries · keys", 4),
             Part("÷ √d_k", 3, (4,)),
-            Part("mask", 7),
+            Part("mask", 8),
             Part("softmax", 3, (4,)),
             Part("weights × values", 4),
             Part("join the heads", 5),
@@ -114,11 +113,11 @@ ROWS = (
     Row(
         Part("Whole model", 1),
         (
-            Part("before the first step", 10),
-            Part("training", 11),
-            Part("decoding", 12),
-            Part("reading heads", 13),
-            Part("three families", 14),
+            Part("the loss", 7),
+            Part("training", 10),
+            Part("decoding", 11),
+            Part("reading heads", 12),
+            Part("GPT", 13),
         ),
         flows=False,
     ),

@@ -1,36 +1,34 @@
-"""Solutions to lesson 8, for teachers: the answer cell of each exercise, solved."""
+"""Lesson 8, solved: the source of each answer cell."""
 
 # %% 8.1
-normalised = [(number - 10) / 5 for number in (3, 9, 11, 17)]
+mask_of_four = [
+    [True, False, False, False],
+    [True, True, False, False],
+    [True, True, True, False],
+    [True, True, True, False],
+]
 
 
 # %% 8.2
-def layer_norm(x):
-    """Return x [batch, position, d_model], each word's numbers with mean 0 and spread 1."""
-    mean = x.mean(-1, keepdim=True)
-    variance = x.var(-1, keepdim=True, correction=0)
-    return (x - mean) / (variance + 1e-5).sqrt()
+def padding_mask(ids, pad_id):
+    """Return which tokens may be attended to: [batch, n_keys] -> [batch, 1, 1, n_keys]."""
+    return (ids != pad_id)[:, None, None]
 
 
 # %% 8.3
-def is_position_wise(layer, x):
-    """Return whether changing one word of x [batch, position, d_model] moves no other output."""
-    for position in range(x.shape[1]):
-        changed = x.clone()
-        changed[:, position] = -changed[:, position] + 1
-        others = torch.arange(x.shape[1]) != position
-        if not torch.allclose(layer(x)[:, others], layer(changed)[:, others], atol=1e-5):
-            return False
-    return True
+def causal_mask(n):
+    """Return which of n positions each may attend to, itself and those before it: [n, n]."""
+    return torch.ones(n, n, dtype=torch.bool).tril()
 
 
 # %% 8.4
-def post_norm_block(x, attention, norm_1, feed_forward, norm_2):
-    """Return what an encoder block makes of x [batch, position, d_model]."""
-    looked, _ = attention(x, x, x)
-    h = norm_1(x + looked)
-    return norm_2(h + feed_forward(h))
+def attend(query, key, value, mask=None):
+    """Return the output and the weights; the mask is True where a query may attend to a key.
 
-
-# %% 8.5
-stacks = ["pre-norm", "no sums", "post-norm"]
+    query: [..., n_q, d_k]; key: [..., n_k, d_k]; value: [..., n_k, d_v]; mask: [..., n_q, n_k]
+    """
+    scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5  # [..., n_q, n_k]
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    weights = softmax(scores)
+    return weights @ value, weights

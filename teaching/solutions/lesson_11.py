@@ -1,35 +1,40 @@
 """Solutions to lesson 11, for teachers: the answer cell of each exercise, solved."""
 
-
 # %% 11.1
-def shift(target):
-    """Return what the decoder reads and what it must say, each [sentence, position]."""
-    return target[:, :-1], target[:, 1:]
-
+positions = sum(range(1, 21))
 
 # %% 11.2
-loss = -(math.log(0.5) + math.log(0.25) + math.log(0.8)) / 3
+import math
+
+log_prob = math.log(0.45) + math.log(0.956)
 
 # %% 11.3
-_, counts = say[real].unique(return_counts=True)
-shares = counts / counts.sum()
-blind_loss = -(shares * shares.log()).sum()
-
-# %% 11.4
-watch.sentence = 5
-step = next(
-    moment.step
-    for moment in watch.trace.moments
-    if moment.translations[5] == watch.trace.references[5]
+search.beam_width = 1
+nats_behind = next(
+    candidate.margin for candidate in search.search.steps[0].candidates if candidate.token == "la"
 )
 
 
+# %% 11.4
+def score(log_prob, n_words, penalty):
+    """Return the score of a text of n_words words, followed by <eos>."""
+    n = n_words + 1
+    return log_prob / ((5 + n) / 6) ** penalty
+
+
 # %% 11.5
-def paper_rate(step, d_model, warmup):
-    """Return the learning rate of a step."""
-    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+import math
+
+
+def tie(log_prob, n_words, longer_log_prob, longer_n_words):
+    """Return the length penalty with which both texts have the same score."""
+    ratio = longer_log_prob / log_prob
+    return math.log(ratio) / math.log((5 + longer_n_words + 1) / (5 + n_words + 1))
 
 
 # %% 11.6
-shares = translations("the teacher sleeps").values()
-lowest = -sum(p * math.log(p) for p in shares) / 4
+def keep_top_p(probabilities, p):
+    """Return the probabilities to draw from; probabilities is a tensor [vocab]."""
+    values, positions = probabilities.sort(descending=True)
+    kept = values * (values.cumsum(0) - values < p)
+    return torch.zeros_like(probabilities).scatter(0, positions, kept / kept.sum())

@@ -62,6 +62,24 @@ test("what is no guess is told, and asked again", () => {
   assert.deepEqual(readGuess("choice", "a"), { guess: "a" });
 });
 
+test("an explanation is a sentence, judged by the one who wrote it", () => {
+  const guess = { sentence: "Scores grow.", holds: "partly" };
+  assertVerdict({ kind: "sentence", truth: "" }, guess, 0.5, "your answer leaves something out.");
+  assert.deepEqual(readGuess("sentence", " Yes. "), { guess: { sentence: "Yes.", holds: null } });
+  assert.match(readGuess("sentence", " \n").problem, /write a sentence/);
+  const fits = (kept) => isGuess({ kind: "sentence", options: [] }, kept);
+  assert.ok(fits(guess) && fits({ ...guess, holds: null }));
+  const odd = [
+    null,
+    "text",
+    {},
+    { ...guess, sentence: " " },
+    { ...guess, holds: "toString" },
+    { ...guess, holds: 1 },
+  ];
+  assert.deepEqual(odd.filter(fits), []);
+});
+
 test("what was kept of another question is no guess", () => {
   const options = ["el", "gato"];
   assertTable(

@@ -30,7 +30,7 @@ FITTING = {
     "exercise 2.1": ["1", "2", "3", ""],
     "exercise 4.1": ["1/2", "2", "3"],
     "exercise 6.1": "invariant",
-    "exercise 7.1": [True] * 16,
+    "exercise 8.1": [True] * 16,
     "exercise 1.2": ["cross", 1, 2],
 }
 #: Each as the answer to every question; and the questions that it does answer.
@@ -99,7 +99,7 @@ def opened(new_page: Callable[..., Page], tmp_path: Path, folder_thrown_away: No
     It fails if there is an error in the page, or a view that is not drawn.
     """
     shown = vt.explore(make_trace(), kind="cross")
-    forms = [form_of(exercise(name)) for name in ("1.1", "2.1", "4.1", "6.1", "7.1")]
+    forms = [form_of(exercise(name)) for name in ("1.1", "2.1", "4.1", "6.1", "8.1")]
     views = [
         vt.predict_number("How many heads?", 8, name="p1"),
         vt.predict_choice("Which word?", ["gato", "el"], "gato", name="p2"),

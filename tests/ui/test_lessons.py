@@ -16,7 +16,7 @@ from tests.support.ui_lessons import LESSONS, check_answers, check_outputs
 from tests.support.ui_windows import LAPTOP, SMALL, guarded_lab, serving
 
 #: The first, with all that a learner meets there, and the one with the most labs.
-SLOW = ("01_which_head_attends_where", "07_masks")
+SLOW = ("01_which_head_attends_where", "08_masks")
 #: Notebook 7.6 says this of any notebook, an empty one as well.
 _NOTEBOOK_7S_OWN = "Cannot read properties of undefined (reading 'schema')"
 

@@ -14,16 +14,18 @@ from typing import Any
 
 from viz_transformer import progress as kept
 from viz_transformer.errors import UserError
+from viz_transformer.exercises import own_model
 from viz_transformer.exercises.answer_types import Exercise
 from viz_transformer.exercises.feedback import Check, unanswered
 from viz_transformer.exercises.forms import form_of
 
-_NUMBERED = "lesson_"
+_NUMBERED, _FURTHER = "lesson_", "further_"
 _modules = sorted(one.name for one in iter_modules([str(Path(__file__).parent)]))
 #: The lessons that have exercises, by the part of an exercise's name before the dot.
 LESSONS = (
     *(str(int(name.removeprefix(_NUMBERED))) for name in _modules if name.startswith(_NUMBERED)),
-    *(name for name in _modules if name == "clinic"),
+    *(name.removeprefix(_FURTHER) for name in _modules if name.startswith(_FURTHER)),
+    *(name for name in _modules if name in ("clinic", "project")),
 )
 #: The environment variable that makes a wrong answer an error, as autograding needs.
 GRADING = "VIZ_TRANSFORMER_GRADING"
@@ -40,7 +42,7 @@ def exercises_of(lesson: int | str) -> tuple[Exercise, ...]:
     ['1.1', '1.2', '1.3']
 
     Args:
-        lesson: its number, or ``"clinic"``.
+        lesson: its number, the topic of a notebook of *Going further*, ``"clinic"`` or ``"project"``.
 
     Raises:
         UserError: if there is no such lesson.
@@ -48,7 +50,8 @@ def exercises_of(lesson: int | str) -> tuple[Exercise, ...]:
     lesson = str(lesson)
     if lesson not in LESSONS:
         raise UserError(f"there is no lesson {lesson!r}; the lessons are {', '.join(LESSONS)}")
-    module = f"{_NUMBERED}{int(lesson):02}" if lesson.isdigit() else lesson
+    named = f"{_NUMBERED}{int(lesson):02}" if lesson.isdigit() else f"{_FURTHER}{lesson}"
+    module = named if named in _modules else lesson
     return import_module(f"{__package__}.{module}").EXERCISES
 
 
@@ -93,6 +96,8 @@ def check(name: str, answer: Any = ...) -> Check:
     found = asked.check(answer)
     if found.answered:
         kept.record_attempt(name, found.passed)
+    if found.passed and asked.part:
+        found = replace(found, message=f"{found.message} {own_model.keep(asked, answer)}".strip())
     if asked.symptom_first:
         found = _symptom_first(name, found)
     if os.environ.get(GRADING) and not found.passed:
@@ -201,6 +206,6 @@ def progress(lesson: int | str | None = None) -> Progress:
     rows = []
     for each in LESSONS:
         names = [one.name for one in exercises_of(each)]
-        called = f"Lesson {each}" if each.isdigit() else each.capitalize()
+        called = f"Lesson {each}" if each.isdigit() else each.replace("_", " ").capitalize()
         rows.append((called, sum(name in solved for name in names), len(names)))
     return Progress(rows)

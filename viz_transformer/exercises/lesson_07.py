@@ -1,326 +1,212 @@
-"""Exercises of lesson 7, Masks: by hand and for a batch, a leak, two polarities, no NaN."""
+"""Exercises of lesson 7, What training minimises: cross-entropy by hand and in code, and two loss curves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import math
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
+from viz_transformer.exercises import lent
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
 
-_PAD = 0
-_PADDED = np.array([True, True, True, False])  # <sos> el gato <pad>
-_PAST = np.tri(4, dtype=bool)  # [query, key]
-
-
-def _ids(rng: np.random.Generator) -> tuple[Any, int]:
-    """Draw ids [batch, position], padded on the left or on the right, and the padding's id."""
-    import torch
-
-    batch, length = int(rng.integers(1, 4)), int(rng.integers(3, 7))
-    ids = rng.integers(1, 9, size=(batch, length))
-    on_the_left = rng.random() < 0.5
-    for row in ids:
-        n_padding = int(rng.integers(1, length - 1))
-        row[slice(None, n_padding) if on_the_left else slice(-n_padding, None)] = _PAD
-    return torch.from_numpy(ids), _PAD
+_VOCABULARY = 761  # of the bundled translator
+_RIGHT = (0.5, 0.25, 0.8)  # the probabilities of the three words that count
+_PADDING = 0.01
 
 
-def _look_back(ids: Any) -> Any:
-    """Return the look-ahead mask for ids, [query, key]."""
-    import torch
-
-    return torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril()
+def _nats(*probabilities: float) -> float:
+    return -sum(math.log(each) for each in probabilities)
 
 
-def _decoder_mask(ids: Any, pad_id: int) -> Any:
-    return (ids != pad_id)[:, None, None] & _look_back(ids)  # [batch, 1, query, key]
+def _logits_and_targets(rng: np.random.Generator) -> tuple[Tensor, Tensor, int]:
+    """Draw logits [batch, position, vocabulary] and targets, each with padding at its end."""
+    batch, n, vocabulary = (int(size) for size in rng.permutation([2, 4, 5, 6])[:3])
+    pad_id = int(rng.integers(0, vocabulary))
+    targets = rng.integers(0, vocabulary, size=(batch, n))
+    targets[targets == pad_id] = (pad_id + 1) % vocabulary
+    targets[0, -1] = pad_id  # the sentences are not equally long
+    logits = rng.normal(scale=2, size=(batch, n, vocabulary))
+    return torch.from_numpy(logits), torch.from_numpy(targets), pad_id
 
 
-def _two_masks(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw a look-ahead mask [1, 1, length, length] and a padding mask [batch, 1, 1, length]."""
-    ids, pad_id = _ids(rng)
-    return _look_back(ids)[None, None], (ids != pad_id)[:, None, None]
+def _picked(logits: Tensor, targets: Tensor) -> Tensor:
+    return logits.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)  # [batch, position]
 
 
-def _scores(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw scores and a mask [query, key]; one row may look at nothing, and one at something."""
-    import torch
-
-    shape = int(rng.integers(2, 5)), int(rng.integers(3, 6))
-    mask = rng.random(shape) < 0.6
-    mask[0], mask[1, :2] = False, (True, False)
-    scores = torch.tensor(rng.normal(scale=2, size=shape), dtype=torch.float32)
-    return scores, torch.from_numpy(mask)
+def _mean_of_sentences(logits: Tensor, targets: Tensor, pad_id: int) -> Tensor:
+    real, found = targets != pad_id, _picked(logits, targets)
+    return -((found * real).sum(-1) / real.sum(-1)).mean()
 
 
-def _masked_softmax(scores: Any, mask: Any) -> Any:
-    return _filled_with(-1e30)(scores, mask) * mask
+def _raw(logits: Tensor, targets: Tensor, pad_id: int) -> Tensor:
+    found = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    return -found[targets != pad_id].mean()
 
 
-def _filled_with(value: float) -> Callable[[Any, Any], Any]:
-    """Return a softmax that puts `value` where the mask is False."""
-    return lambda scores, mask: scores.masked_fill(~mask, value).softmax(-1)
+_LOSS_MISTAKES = (
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets).mean(),
+        "The padding counts: you took the mean over all positions. Choose those where real is True: "
+        "picked[real].",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: _picked(logits, targets)[targets != pad_id].mean(),
+        "The size is right, but the sign isn't. The logarithm of a probability is below 0, and the loss is "
+        "minus that logarithm.",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets)[targets != pad_id].sum(),
+        "You added the losses of all tokens. Take their mean, so that batches of different sizes compare.",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -(_picked(logits, targets) * (targets != pad_id)).mean(),
+        "The padding adds nothing to your sum, but it still counts in the number that you divide by.",
+    ),
+    Mistake(
+        _mean_of_sentences,
+        "You took the mean of each sentence, and then the mean of those. In one mean over all tokens a long "
+        "sentence counts more than a short one.",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets)[targets == pad_id].mean(),
+        "You chose the padding and left out the words: real is True where a token counts.",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets).exp()[targets != pad_id].mean(),
+        "You took the mean of the probabilities. Take the mean of their logarithms.",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets).exp()[targets != pad_id].mean().log(),
+        "You took the logarithm of the mean probability. First the logarithm of each, then the mean.",
+    ),
+    Mistake(
+        _raw,
+        "You picked logits. The loss needs logarithms of probabilities: logits.log_softmax(-1).",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets)[targets != pad_id],
+        "These are the losses of the single tokens. Take their mean.",
+    ),
+)
 
-
-EXERCISES = (
+EXERCISES: tuple[Exercise, ...] = (
     Exercise(
         "7.1",
-        "Write a mask by hand",
-        Array(
-            _PAST & _PADDED,
-            (
+        "Compute the loss of one sentence",
+        Number(
+            _nats(*_RIGHT) / 3,
+            mistakes=(
                 Mistake(
-                    _PAST,
-                    "Nothing looks ahead. But the padding may still attend to itself. Which column is "
-                    "closed to every query?",
+                    _nats(*_RIGHT, _PADDING) / 4,
+                    "You counted the padding as a fourth token. It isn't part of the sentence.",
+                ),
+                Mistake(_nats(*_RIGHT), "That is the sum. The loss is the mean of the three."),
+                Mistake(
+                    _nats(*_RIGHT) / 4,
+                    "You divided by 4. Only three tokens count: the padding doesn't.",
                 ),
                 Mistake(
-                    np.tile(_PADDED, (4, 1)),
-                    "The padding is hidden. But “<sos>” may attend to “el” and “gato”, which are still "
-                    "to be written.",
+                    -_nats(*_RIGHT) / 3,
+                    "The size is right, but the sign isn't. The loss is minus the logarithm.",
                 ),
                 Mistake(
-                    _PAST.T & _PADDED,
-                    "Every word attends to itself and to what follows, and the past is closed. Rows are "
-                    "queries and columns are keys. Did you swap them?",
+                    -math.log(sum(_RIGHT) / 3),
+                    "You took the logarithm of the mean probability. First the logarithm of each, then the "
+                    "mean.",
+                ),
+                Mistake(sum(_RIGHT) / 3, "That is the mean probability. The loss is the mean of −ln p."),
+                Mistake(
+                    _nats(*_RIGHT) / 3 / math.log(2),
+                    "That is the logarithm to base 2, in bits. ln is the natural logarithm, math.log.",
                 ),
                 Mistake(
-                    ~(_PAST & _PADDED),
-                    "True and False are swapped. Here True means “may attend”.",
-                ),
-                Mistake(
-                    np.tri(4, k=-1, dtype=bool) & _PADDED,
-                    "Here no word may attend to itself, and “<sos>” to nothing at all. When a row is "
-                    "computed, its own word has been read, so it may attend to itself.",
-                ),
-                Mistake(
-                    _PAST & _PADDED & _PADDED[:, None],
-                    "You closed the padding's row as well. Nothing reads that row, so it can stay open. "
-                    "And a row without any key causes trouble, as the end of this lesson shows.",
+                    _nats(*_RIGHT) / 3 / math.log(10),
+                    "That is the logarithm to base 10. ln is the natural logarithm, math.log.",
                 ),
             ),
-            right="The padding's column is closed, and so is the upper right corner.",
+            right="(0.69 + 1.39 + 0.22) / 3 = 0.77.",
         ),
-        (
-            "Go row by row: which of the four may “<sos>” attend to? And “el”? And “gato”?",
-            "The last column is the padding: False in every row. So the last row is the same as the "
-            "row before it.",
+        hints=(
+            "−ln 0.5 = 0.69. What are the other two?",
+            "Add the three and divide by 3. The padding doesn't count.",
         ),
     ),
     Exercise(
         "7.2",
-        "Write the decoder's mask",
-        Function(
-            _decoder_mask,
-            _ids,
-            (
+        "Compute the loss of an even bet",
+        Number(
+            math.log(_VOCABULARY),
+            mistakes=(
                 Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, None] | _look_back(ids),
-                    "You joined the two with “or”, so what one closes the other opens. Both must "
-                    "allow a cell.",
+                    math.log10(_VOCABULARY),
+                    "That is the logarithm to base 10. ln is the natural logarithm, math.log.",
                 ),
                 Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, :, None] & _look_back(ids),
-                    "You closed the padding's rows and left its columns open. The last axis belongs to "
-                    "the keys, and it is the keys that must not be padding.",
+                    math.log2(_VOCABULARY),
+                    "That is the logarithm to base 2, in bits. ln is the natural logarithm, math.log.",
                 ),
                 Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None] & _look_back(ids),
-                    "The values are right, but the axis of the heads is missing. The shape should be "
-                    "[batch, 1, query, key].",
+                    1 / _VOCABULARY,
+                    "That is the probability that each token gets. The loss is −ln of that probability.",
                 ),
                 Mistake(
-                    lambda ids, pad_id: (ids != pad_id) & _look_back(ids),
-                    "ids != pad_id has the shape [batch, key]. Give it axes for the heads and the "
-                    "queries: [:, None, None].",
+                    -math.log(_VOCABULARY),
+                    "The size is right, but the sign isn't. The logarithm of a probability is below "
+                    "0, and the loss is minus that logarithm.",
                 ),
                 Mistake(
-                    lambda ids, pad_id: ids != pad_id,
-                    "That says which keys are words, [batch, key]. It needs axes for heads and queries, "
-                    "and the look-ahead mask.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: ~_decoder_mask(ids, pad_id),
-                    "True and False are swapped. Here True means “may attend”.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (
-                        (ids != pad_id)[:, None, None] & _look_back(ids)[: len(ids), : len(ids)]
-                    ),
-                    "You made the look-ahead mask as long as the batch, ids.shape[0]. Axis 1 of ids "
-                    "counts positions.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids == pad_id)[:, None, None] & _look_back(ids),
-                    "You hide the words and show the padding. A key may be attended to where ids is "
-                    "not pad_id.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, None],
-                    "That is the padding mask alone. The future is still open.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: _look_back(ids).expand(len(ids), 1, -1, -1),
-                    "That is the look-ahead mask alone. Padding on the left is still open.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, None] & _look_back(ids).T,
-                    "The look-ahead mask is turned around: every word attends to itself and to what "
-                    "follows. True belongs on the diagonal and below it.",
+                    float(_VOCABULARY),
+                    "That is the number of tokens. Each gets the probability 1/761. What is −ln of that?",
                 ),
             ),
-            right="[batch, 1, 1, key] and [1, 1, query, key] together give [batch, 1, query, key].",
+            right="ln 761 = 6.63. The more tokens there are, the higher the loss of an even bet.",
         ),
-        (
-            "padding_mask and causal_mask were imported at the top. Each makes one half.",
-            "causal_mask takes the number of positions: ids.shape[1].",
+        hints=(
+            "Each token gets the same probability. What is it?",
+            "−ln(1/n) is ln n. In Python, math.log is ln.",
         ),
     ),
     Exercise(
         "7.3",
-        "Read the leak meter",
-        Choice(
-            "the target's padding",
-            ("no padding mask", "polarity inverted", "the target's padding"),
-            (
-                Mistake(
-                    "no padding mask",
-                    "Then both “<pad>” would be open, and each would move outputs. Here one of them is "
-                    "closed. Which of the two languages has just one padding token here?",
-                ),
-                Mistake(
-                    "polarity inverted",
-                    "Then all the words would be closed and all the padding open. Here one “<pad>” is "
-                    "closed.",
-                ),
-            ),
-            "“María ve a la reina” has one padding token, its source has two. So one of the two stays "
-            "open. If both were equally long, nothing would have leaked.",
+        "Write the loss",
+        Function(
+            lent.loss,
+            _logits_and_targets,
+            mistakes=_LOSS_MISTAKES,
+            right="torch.nn.functional.cross_entropy gives the same number.",
         ),
-        (
-            "Set the lab to cross-attention, sentence 2, and try each mistake.",
-            "How many padding tokens has the second sentence in English, and how many in Spanish?",
+        hints=(
+            "picked[real] keeps the logarithms of the tokens that count, as one long row.",
+            "Take its mean, and change the sign.",
         ),
+        part="loss",
     ),
     Exercise(
         "7.4",
-        "Turn masks around for nn.MultiheadAttention",
-        Function(
-            lambda causal, padding: (~causal[0, 0], ~padding[:, 0, 0]),
-            _two_masks,
-            (
+        "Choose when to stop",
+        Number(
+            200.0,
+            mistakes=(
                 Mistake(
-                    lambda causal, padding: (causal[0, 0], padding[:, 0, 0]),
-                    "The shapes are right, but not the meaning: there True says “may not attend”.",
+                    300.0,
+                    "There the training loss is lowest, on sentences that the model has seen. Which loss "
+                    "measures what it does with new sentences?",
                 ),
                 Mistake(
-                    lambda causal, padding: (~padding[:, 0, 0], ~causal[0, 0]),
-                    "The two are swapped: return attn_mask first, then key_padding_mask.",
+                    0.0,
+                    "Before the first step both losses are highest. Where is the validation loss lowest?",
                 ),
                 Mistake(
-                    lambda causal, padding: (~causal, ~padding),
-                    "The meaning is right, but all four axes are still there. attn_mask is [query, key] "
-                    "and key_padding_mask is [batch, key].",
-                ),
-                Mistake(
-                    lambda causal, padding: (causal, padding),
-                    "These are our masks as they were. Invert both, and take away the axes of length 1.",
-                ),
-                Mistake(
-                    lambda causal, padding: (~causal[0, 0], ~padding),
-                    "The look-ahead mask is right. The padding mask still has four axes.",
-                ),
-                Mistake(
-                    lambda causal, padding: ~causal[0, 0],
-                    "That is attn_mask alone. Return both masks, with a comma between them.",
-                ),
-                Mistake(
-                    lambda causal, padding: ~(causal & padding),
-                    "You joined the two. nn.MultiheadAttention takes them apart: return attn_mask, then "
-                    "key_padding_mask.",
-                ),
-                Mistake(
-                    lambda causal, padding: (~causal.squeeze(), ~padding.squeeze()),
-                    "squeeze() removes every axis of length 1, so the batch is lost when it has one "
-                    "sentence. Name the axes that have to go: causal[0, 0] and padding[:, 0, 0].",
-                ),
-                Mistake(
-                    lambda causal, padding: (~causal[0, 0], padding[:, 0, 0]),
-                    "The look-ahead mask is right. The padding mask must be inverted too.",
-                ),
-                Mistake(
-                    lambda causal, padding: (causal[0, 0], ~padding[:, 0, 0]),
-                    "The padding mask is right. The look-ahead mask must be inverted too.",
+                    100.0,
+                    "The validation loss still falls after that step. Where is it lowest?",
                 ),
             ),
-            right="to_torch_mask in viz_transformer.model.masks does the same.",
+            unit="steps",
+            right="After 200 steps the validation loss is lowest. Keeping those parameters is called early "
+            "stopping.",
         ),
-        (
-            "~mask swaps True and False.",
-            "causal[0, 0] is [query, key], and padding[:, 0, 0] is [batch, key]. Return both, with a "
-            "comma between them.",
-        ),
-    ),
-    Exercise(
-        "7.5",
-        "Write a softmax without NaN",
-        Function(
-            _masked_softmax,
-            _scores,
-            (
-                Mistake(
-                    _filled_with(-np.inf),
-                    "Every row is right except the one without a key. It is NaN: its sum is 0, and the "
-                    "softmax divides by it.",
-                ),
-                Mistake(
-                    _filled_with(-1e30),
-                    "No NaN. But the row without a key attends to everything equally. After the "
-                    "softmax, how could you set to 0 what the mask closes?",
-                ),
-                Mistake(
-                    lambda scores, mask: scores.softmax(-1) * mask,
-                    "The closed cells are 0, but the open ones don't add up to 1: the softmax gave some "
-                    "weight to closed keys. Close them before it.",
-                ),
-                Mistake(
-                    lambda scores, mask: (scores * mask).softmax(-1),
-                    "A score of 0 is a score like any other and gets its share. A closed cell needs a "
-                    "score so low that no weight is left.",
-                ),
-                Mistake(
-                    lambda scores, mask: (scores * mask).softmax(-1) * mask,
-                    "Before the softmax, a score of 0 still gets its share, so the open cells don't add up "
-                    "to 1. Put a very low number there instead.",
-                ),
-                Mistake(
-                    lambda scores, mask: scores.masked_fill(~mask, -1e30).softmax(0) * mask,
-                    "Your columns add up to 1. The keys are along the last axis: softmax(-1).",
-                ),
-                Mistake(
-                    lambda scores, mask: _masked_softmax(scores, ~mask),
-                    "You closed what is open. Here True means “may attend”.",
-                ),
-                Mistake(
-                    lambda scores, mask: _filled_with(-1e30)(scores, ~mask) * mask,
-                    "You put the low number where the mask is True. Here True means “may attend”, so "
-                    "fill where it is False: ~mask.",
-                ),
-                Mistake(
-                    lambda scores, mask: _filled_with(-1e30)(scores, ~mask),
-                    "You put the low number where the mask is True. Fill where it is False, ~mask, and "
-                    "think of the row without a key.",
-                ),
-            ),
-            right="Weights of 0 give an output of 0: nothing was seen, and nothing is passed on. "
-            "attend in viz_transformer does the same.",
-        ),
-        (
-            "Replace the scores of closed cells by a very low number, such as -1e9, and take the "
-            "softmax. Now no row is NaN.",
-            "Then multiply by the mask. The row without a key becomes 0, and no other row changes.",
-        ),
+        hints=("Look at one row of the table only. Which one?",),
     ),
 )

@@ -1,474 +1,257 @@
-"""Exercises of lesson 8, The block: LayerNorm, position-wise layers, residual sums, depth."""
+"""Exercises of lesson 8, Masks: one by hand, the two masks of any batch, and attention with a mask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake
-from viz_transformer.exercises.feedback import Check
+from viz_transformer.exercises import lent
+from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake
 
-# -- 8.1 to 8.3: LayerNorm, and whether a layer works on each position alone -----------------------
-
-_NUMBERS = np.array([3.0, 9.0, 11.0, 17.0])
-_MEAN, _STD = 10.0, 5.0
-_EPS = 1e-5
-
-
-def _some_vectors(rng: np.random.Generator) -> tuple[Any]:
-    """Draw x [batch, position, d_model], of all sizes, far from 0 and unevenly spread."""
-    import torch
-
-    # No other axis is as long as the last: a mean without keepdim then never fits by chance.
-    shape = (int(rng.integers(2, 5)), int(rng.integers(2, 6)), int(rng.integers(6, 9)))
-    x = rng.normal(rng.uniform(-3, 3), rng.uniform(0.5, 4), size=shape)
-    return (torch.tensor(x, dtype=torch.float32),)
+_PADDED = np.array([True, True, True, False])  # <sos> el gato <pad>
+_PAST = np.tri(4, dtype=bool)  # [query, key]
 
 
-def _normalised(
-    x: Any,
-    axes: Any = -1,
-    *,
-    correction: int = 0,
-    power: float = 0.5,
-    centred: bool = True,
-    eps: float = _EPS,
-) -> Any:
-    mean = x.mean(axes, keepdim=True)
-    variance = x.var(axes, keepdim=True, correction=correction) + eps
-    return (x - mean if centred else x) / variance**power
+def _ids(rng: np.random.Generator) -> tuple[Tensor, int]:
+    """Draw ids [batch, position], padded on the left or on the right, and the padding's id."""
+    batch, length = int(rng.integers(2, 4)), int(rng.integers(4, 7))
+    pad_id = int(rng.integers(0, 2))
+    ids = rng.integers(2, 9, size=(batch, length))
+    on_the_left = rng.random() < 0.5
+    for row in ids:
+        n_padding = int(rng.integers(1, length - 1))
+        row[slice(None, n_padding) if on_the_left else slice(-n_padding, None)] = pad_id
+    return torch.from_numpy(ids), pad_id
 
 
-def _wrong_norm(**choices: Any) -> Callable[[Any], Any]:
-    return lambda x: _normalised(x, **choices)
+def _vectors_and_mask(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Draw queries, keys, values and a mask, which may have fewer axes; every query may attend to a key."""
+    n_q, n_k, d_k, d_v = (int(size) for size in rng.permutation([2, 3, 4, 5, 6])[:4])
+    before: tuple[int, ...] = ((), (4,), (2, 3))[int(rng.integers(3))]
+    query, key, value = (
+        torch.from_numpy(rng.normal(size=(*before, *shape))) for shape in ((n_q, d_k), (n_k, d_k), (n_k, d_v))
+    )
+    if rng.random() < 0.2:
+        return query, key, value
+    mask = rng.random((*before[:1], *(1 for _ in before[1:]), n_q, n_k)) < 0.5
+    mask[..., 0] |= ~mask.any(-1)
+    return query, key, value, torch.from_numpy(mask)
 
 
-_NOT_TORCHS = "That is torch's own layer norm. Write it yourself, with mean and std or var."
-_WRONG_AXES: dict[Any, str] = {
-    0: "You took the mean over axis 0, the sentences, so each word now depends on the other sentences "
-    "of the batch. Which axis holds the numbers of one word?",
-    1: "You took the mean over axis 1, the words, so each word now depends on all words of its "
-    "sentence, even those still to come. Which axis holds one word's numbers?",
-    (0, 1): "This is BatchNorm: one mean for each feature, over all words of all sentences. "
-    "LayerNorm has one mean for each word.",
-    (1, 2): "You took one mean for a whole sentence. LayerNorm has one for each word.",
-    (0, 1, 2): "You took one mean for everything. Did you leave out the axis?",
-}
+def _scores(query: Tensor, key: Tensor) -> Tensor:
+    return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 
 
-#: Ways to take the spread: torch's correction, what is added to the variance, and what to say.
-_SPREADS = (
-    (0, _EPS, ""),
-    (0, 0.0, " The same goes for std."),
-    (1, _EPS, " (And std or var needs correction=0.)"),
-    (1, 0.0, " (And std needs correction=0.)"),
+def _mixed(weights: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    return weights @ value, weights
+
+
+def _after_softmax(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+    weights = _scores(query, key).softmax(-1)
+    return _mixed(weights if mask is None else weights * mask, value)
+
+
+def _inverted(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+    scores = _scores(query, key)
+    return _mixed((scores if mask is None else scores.masked_fill(mask, -1e9)).softmax(-1), value)
+
+
+def _zeroed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+    scores = _scores(query, key)
+    return _mixed((scores if mask is None else scores * mask).softmax(-1), value)
+
+
+def _always_a_mask(query: Tensor, key: Tensor, value: Tensor, mask: Any = None) -> Any:
+    return _mixed(_scores(query, key).masked_fill(~mask, -1e9).softmax(-1), value)
+
+
+def _weights_only(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+    return lent.attend(query, key, value, mask)[1]
+
+
+_PADDING_MISTAKES = (
+    Mistake(
+        lambda ids, pad_id: ids != pad_id,
+        "The values are right: [batch, n_keys]. Two axes of length 1 are missing, for the heads and the "
+        "queries: [:, None, None].",
+    ),
+    Mistake(
+        lambda ids, pad_id: (ids != pad_id)[:, None],
+        "One axis is missing. The shape should be [batch, 1, 1, n_keys].",
+    ),
+    Mistake(
+        lambda ids, pad_id: (ids == pad_id)[:, None, None],
+        "You hide the words and show the padding. True means “may be attended to”.",
+    ),
+    Mistake(
+        lambda ids, pad_id: (ids != 0)[:, None, None],
+        "You compared with 0. The padding's id is pad_id, which is not always 0.",
+    ),
+    Mistake(
+        lambda ids, pad_id: (ids != pad_id)[:, None, :, None],
+        "Your mask closes the rows of the padding. The last axis belongs to the keys.",
+    ),
+    Mistake(
+        lambda ids, pad_id: (ids != pad_id)[None, None],
+        "The new axes come in front of the batch. They belong between the batch and the keys: "
+        "[:, None, None].",
+    ),
+    Mistake(
+        lambda ids, pad_id: ((ids != pad_id)[:, None, None]).float(),
+        "Give True and False, not numbers.",
+    ),
+)
+_CAUSAL_MISTAKES = (
+    Mistake(
+        lambda n: torch.ones(n, n, dtype=torch.bool).triu(),
+        "The mask is turned around: every word attends to itself and to what follows. True belongs on the "
+        "diagonal and below it.",
+    ),
+    Mistake(
+        lambda n: torch.ones(n, n, dtype=torch.bool).tril(-1),
+        "The diagonal is closed. When a row is computed, its own word has been read, so it may attend to "
+        "itself.",
+    ),
+    Mistake(
+        lambda n: ~torch.ones(n, n, dtype=torch.bool).tril(),
+        "True and False are swapped. Here True means “may attend”.",
+    ),
+    Mistake(
+        lambda n: torch.ones(n, n).tril(),
+        "Give True and False, not numbers: torch.ones(n, n, dtype=torch.bool).",
+    ),
+    Mistake(
+        lambda n: torch.ones(n, n, dtype=torch.bool),
+        "This opens everything, the words to come as well. Which half must be closed?",
+    ),
+    Mistake(
+        lambda n: torch.eye(n, dtype=torch.bool),
+        "Now each word attends to itself alone. It may also attend to the words before it.",
+    ),
+    Mistake(
+        lambda n: torch.ones(n, n, dtype=torch.bool).tril()[None, None],
+        "The values are right. Return them as [n, n], without further axes.",
+    ),
+)
+_ATTEND_MISTAKES = (
+    Mistake(
+        lambda query, key, value, mask=None: lent.attend(query, key, value),
+        "The mask is not used yet. Fill the scores where it is False: ~mask.",
+    ),
+    Mistake(
+        _after_softmax,
+        "You set weights to 0 after the softmax, so the others no longer add up to 1. Fill the scores before "
+        "it.",
+    ),
+    Mistake(
+        _inverted,
+        "You closed what is open. True means “may attend”, so fill where the mask is False: ~mask.",
+    ),
+    Mistake(
+        _zeroed,
+        "A score of 0 is a score like any other and gets its share. Fill with −∞ instead.",
+    ),
+    Mistake(
+        _always_a_mask,
+        "Without a mask it raises an error. Fill the scores only if mask is not None.",
+    ),
+    Mistake(
+        _weights_only,
+        "You return the weights alone. Multiply them by the values, and return both: output, weights.",
+    ),
 )
 
-
-def _some_layer(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw a layer, which may let positions meet in one way or another, and vectors for it."""
-    import torch
-
-    size = int(rng.integers(3, 7))
-    w = torch.tensor(rng.normal(size=(4, 4)), dtype=torch.float32)
-
-    def with_neighbour(step: int) -> Callable[[Any], Any]:
-        def layer(x: Any) -> Any:
-            y = x.clone()
-            if step > 0:
-                y[:, 1:] = y[:, 1:] + x[:, :-1]
-            else:
-                y[:, :-1] = y[:, :-1] + x[:, 1:]
-            return y
-
-        return layer
-
-    layers: list[Callable[[Any], Any]] = [
-        lambda x: torch.relu(x @ w) @ w.T,
-        lambda x: torch.nn.functional.layer_norm(x, (4,)),
-        lambda x: (x @ x.transpose(1, 2)).softmax(-1) @ x,
-        lambda x: x.cumsum(1),
-        with_neighbour(1),
-        with_neighbour(-1),
-    ]
-    x = torch.tensor(rng.normal(size=(2, size, 4)) + 0.3, dtype=torch.float32)
-    return layers[int(rng.integers(len(layers)))], x
-
-
-def _others_moved(layer: Any, x: Any, position: int) -> bool:
-    """Whether any other position's output moves when one position is changed."""
-    import torch
-
-    changed = x.clone()
-    changed[:, position] = changed[:, position] + 1
-    others = torch.arange(x.shape[1]) != position
-    return not torch.allclose(layer(x)[:, others], layer(changed)[:, others], atol=1e-5)
-
-
-def _is_position_wise(layer: Any, x: Any) -> bool:
-    return not any(_others_moved(layer, x, position) for position in range(x.shape[1]))
-
-
-_LAYER_NORM_AND_POSITIONS = (
+EXERCISES = (
     Exercise(
         "8.1",
-        "Normalise one word by hand",
+        "Write a mask by hand",
         Array(
-            (_NUMBERS - _MEAN) / _STD,
+            _PAST & _PADDED,
             (
                 Mistake(
-                    _NUMBERS - _MEAN,
-                    "You have subtracted the mean. Their standard deviation is still 5: divide by it.",
+                    _PAST,
+                    "No word attends to a later one. But the padding may still attend to itself. Which "
+                    "column is closed to every query?",
                 ),
                 Mistake(
-                    (_NUMBERS - _MEAN) / _STD**2,
-                    "You divided by the variance, 25. Divide by its square root, the standard deviation.",
+                    np.tile(_PADDED, (4, 1)),
+                    "The padding is hidden. But “<sos>” may attend to “el” and “gato”, which come later.",
                 ),
                 Mistake(
-                    (_NUMBERS - _MEAN) / np.sqrt(100 / 3),
-                    "You divided the sum of squares by 3. LayerNorm divides it by 4, the number of "
-                    "numbers. (In torch: correction=0.)",
+                    _PAST.T & _PADDED,
+                    "Every word attends to itself and to what follows, and the past is closed. Rows are "
+                    "queries and columns are keys. Did you swap them?",
                 ),
                 Mistake(
-                    _NUMBERS / _STD,
-                    "The standard deviation is 1 now, but the mean is 2. Subtract the mean first.",
+                    ~(_PAST & _PADDED),
+                    "True and False are swapped. Here True means “may attend”.",
                 ),
                 Mistake(
-                    (_NUMBERS - 3) / 14,
-                    "These run from 0 to 1: you used the smallest and the largest number. "
-                    "LayerNorm uses the mean and the standard deviation.",
+                    np.tri(4, k=-1, dtype=bool) & _PADDED,
+                    "Here no word may attend to itself, and “<sos>” to no word at all. When a row is "
+                    "computed, its own word has been read, so it may attend to itself.",
+                ),
+                Mistake(
+                    _PAST & _PADDED & _PADDED[:, None],
+                    "You closed the padding's row as well. Its output is never used, so it can stay open. "
+                    "And the weights of a row without any key are not numbers.",
                 ),
             ),
-            right="Now their mean is 0 and their standard deviation is 1.",
+            right="The padding's column is closed, and so is the upper right corner.",
         ),
         (
-            "The mean is 10. Subtract it from each number.",
-            "The squares of the results are 49, 1, 1 and 49. Their mean is the variance.",
+            "Go row by row: which of the four may “<sos>” attend to? And “el”? And “gato”?",
+            "The last column is the padding: False in every row. So the last row is the same as the "
+            "row before it.",
         ),
     ),
     Exercise(
         "8.2",
-        "Write LayerNorm for a whole batch",
+        "Write the padding mask",
         Function(
-            _normalised,
-            _some_vectors,
-            (
-                *(
-                    Mistake(_wrong_norm(axes=axes, correction=correction, eps=eps), message + also)
-                    for axes, message in _WRONG_AXES.items()
-                    for correction, eps, also in _SPREADS
-                    if eps or axes in (0, 1)  # of more numbers, no variance is that small
-                ),
-                Mistake(
-                    _wrong_norm(axes=-1, correction=1),
-                    "The axis is right, but the spread is a little too large. torch's std and var divide "
-                    "by one less than the count unless you pass correction=0.",
-                ),
-                Mistake(
-                    _wrong_norm(axes=-1, power=1.0),
-                    "The axis is right, but you divided by the variance. Divide by its square root, the "
-                    "standard deviation.",
-                ),
-                Mistake(
-                    _wrong_norm(axes=-1, centred=False),
-                    "You divided by the spread, but the mean is still there. Subtract it first.",
-                ),
-                Mistake(
-                    lambda x: (x - x.mean(-1)) / x.std(-1, correction=0),
-                    "A RuntimeError. If torch says that sizes must match: x.mean(-1) has the shape "
-                    "[sentence, word]. With keepdim=True it is [sentence, word, 1], and torch can "
-                    "subtract it from x. The same goes for std and var.",
-                ),
-                Mistake(
-                    lambda x: (x - x.mean()) / x.std(-1, keepdim=True, correction=0),
-                    "You have one spread for each word, but one mean for everything. Did you leave out "
-                    "the axis?",
-                ),
-                Mistake(
-                    lambda x: (x - x.mean(-1, keepdim=True)) / x.std(),
-                    "You have one mean for each word, but one spread for everything. Did you leave out "
-                    "the axis?",
-                ),
-                Mistake(
-                    lambda x: (x - x.mean(-1, keepdim=True)) / x.norm(dim=-1, keepdim=True),
-                    "You divided by the length of the vector. Divide by the standard deviation, which is "
-                    "measured from the mean.",
-                ),
-                Mistake(
-                    lambda x: x - x.mean(-1, keepdim=True),
-                    "The mean is gone, but the spread is still what it was. Divide by it.",
-                ),
-            ),
-            right="torch.nn.functional.layer_norm gives the same numbers.",
-            forbidden=dict.fromkeys(("layer_norm", "LayerNorm", "native_layer_norm"), _NOT_TORCHS),
+            lent.padding_mask,
+            _ids,
+            _PADDING_MISTAKES,
+            right="[batch, 1, 1, n_keys] fits the scores [batch, head, query, key].",
         ),
         (
-            "x.mean(-1, keepdim=True) has the shape [batch, position, 1]: one mean for each word.",
-            "x.std(-1, keepdim=True, correction=0) is the spread of each word's numbers.",
+            "ids != pad_id is True where there is a word: [batch, n_keys].",
+            "Indexing with None adds an axis of length 1: x[:, None] turns [batch, n] into [batch, 1, n].",
         ),
+        part="padding_mask",
     ),
     Exercise(
         "8.3",
-        "Test whether a layer lets words meet",
+        "Write the look-ahead mask",
         Function(
-            _is_position_wise,
-            _some_layer,
-            (
-                Mistake(
-                    lambda layer, x: not _others_moved(layer, x, 0),
-                    "You change the first word only. A layer in which each word reads the next one passes "
-                    "your test, because no word reads the first. Try every position.",
-                ),
-                Mistake(
-                    lambda layer, x: not _others_moved(layer, x, x.shape[1] - 1),
-                    "You change the last word only. A layer that reads from left to right passes your "
-                    "test, because no word follows the last. Try every position.",
-                ),
-                Mistake(
-                    lambda layer, x: True,
-                    "It returns True for every layer. Do you change a copy? With changed = x, both names "
-                    "mean the same tensor. x.clone() makes a copy.",
-                ),
-                Mistake(
-                    lambda layer, x: False,
-                    "It returns False for every layer. The output of the changed word may move. Leave it "
-                    "out, and compare the others.",
-                ),
-                Mistake(
-                    lambda layer, x: not _is_position_wise(layer, x),
-                    "It is the wrong way round. Return True if no other word moves.",
-                ),
-            ),
-            right="A feed-forward network passes this test, and attention doesn't. In the clinic you "
-            "will use such instruments to find mistakes.",
+            lent.causal_mask,
+            lambda rng: (int(rng.integers(2, 8)),),
+            _CAUSAL_MISTAKES,
+            right="Each row has one True more than the row before it.",
         ),
         (
-            "For one position: copy x, change that position in the copy, run the layer on both, "
-            "and compare the outputs of all other positions with torch.allclose.",
-            "Do this for every position in range(x.shape[1]). Return False as soon as another output moves.",
+            "torch.ones(n, n, dtype=torch.bool) is True everywhere.",
+            ".tril() keeps the lower left triangle with the diagonal, and sets the rest to False.",
         ),
+        part="causal_mask",
     ),
-)
-
-# -- 8.4 and 8.5: a block of the paper, and three deep stacks known by their gradients -------------
-
-
-def _some_block(rng: np.random.Generator) -> tuple[Any, Any, Any, Any, Any]:
-    """Draw x and the parts of a block, both norms with a gain and a bias of their own."""
-    import torch
-    from torch import nn
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(rng.integers(2**31)))
-        norms = nn.LayerNorm(8), nn.LayerNorm(8)
-        for norm in norms:
-            nn.init.normal_(norm.weight, 1.0, 0.4)
-            nn.init.normal_(norm.bias, 0.0, 0.4)
-        feed_forward = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
-        attention = nn.MultiheadAttention(8, 2, batch_first=True)
-        x = torch.randn(2, 5, 8)
-    return x, attention, norms[0], feed_forward, norms[1]
-
-
-def _post_norm_block(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    looked, _ = attention(x, x, x)
-    h = norm_1(x + looked)
-    return norm_2(h + feed_forward(h))
-
-
-def _added_tuple(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(x + attention(x, x, x))
-    return norm_2(h + feed_forward(h))
-
-
-def _no_first_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(attention(x, x, x)[0])
-    return norm_2(h + feed_forward(h))
-
-
-def _no_second_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    return norm_2(feed_forward(norm_1(x + attention(x, x, x)[0])))
-
-
-def _no_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    return norm_2(feed_forward(norm_1(attention(x, x, x)[0])))
-
-
-def _pre_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(x)
-    x = x + attention(h, h, h)[0]
-    return x + feed_forward(norm_2(x))
-
-
-def _old_x_added(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    return norm_2(x + feed_forward(norm_1(x + attention(x, x, x)[0])))
-
-
-def _old_x_read(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    return norm_2(norm_1(x + attention(x, x, x)[0]) + feed_forward(x))
-
-
-def _weights_added(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(x + attention(x, x, x)[1])
-    return norm_2(h + feed_forward(h))
-
-
-def _norm_before_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(x) + attention(x, x, x)[0]
-    return norm_2(h) + feed_forward(h)
-
-
-def _no_first_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = x + attention(x, x, x)[0]
-    return norm_2(h + feed_forward(h))
-
-
-def _no_second_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(x + attention(x, x, x)[0])
-    return h + feed_forward(h)
-
-
-def _no_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = x + attention(x, x, x)[0]
-    return h + feed_forward(h)
-
-
-_NAMES = ("post-norm", "pre-norm", "no sums")
-_RIGHT = ["pre-norm", "no sums", "post-norm"]
-_STACKS = (
-    (
-        ["post-norm", "no sums", "pre-norm"],
-        "B is right. A and C are swapped. In which of the two is the gradient much larger in the last "
-        "layer? There it fades on its way down.",
-    ),
-    (
-        ["pre-norm", "post-norm", "no sums"],
-        "A is right. In B, not even a millionth of the gradient reaches layer 3. Can a post-norm stack of "
-        "six layers lose that much? Set the view to 6 layers and look.",
-    ),
-    (
-        ["no sums", "pre-norm", "post-norm"],
-        "C is right. Without sums, nearly nothing reaches the decoder's first layer. Is that so in A, "
-        "where the first layer has the largest gradient?",
-    ),
-)
-
-
-def _judge_stacks(answer: Any) -> Check:
-    if not isinstance(answer, list | tuple) or not all(isinstance(one, str) for one in answer):
-        return Check(False, f"Give a list of three names in the order A, B, C: {', '.join(_NAMES)}.")
-    given = [one.strip().casefold() for one in answer]
-    if sorted(given) != sorted(_NAMES):
-        return Check(False, f"Use each of these names once: {', '.join(_NAMES)}.")
-    if given == _RIGHT:
-        return Check(
-            True,
-            "A level line means a free road. A line that falls towards the first layer means a norm on the "
-            "road, and a cliff no road at all.",
-        )
-    for wrong, message in _STACKS:
-        if given == wrong:
-            return Check(False, message)
-    return Check(
-        False,
-        "None of the three is right. Begin with the cliff: in which stack do the first layers get no "
-        "gradient at all?",
-    )
-
-
-_BLOCK_AND_DEPTH = (
     Exercise(
         "8.4",
-        "Write the paper's block",
+        "Attend with a mask",
         Function(
-            _post_norm_block,
-            _some_block,
-            (
-                Mistake(
-                    _added_tuple,
-                    "A TypeError. Did you add everything that attention(x, x, x) returns? It is a tuple "
-                    "of the output and the weights: take the output. (If not: attention takes three "
-                    "arguments, query, key and value.)",
-                ),
-                Mistake(
-                    _weights_added,
-                    "A RuntimeError. Did you take attention(x, x, x)[1]? Those are the weights. The output "
-                    "is [0].",
-                ),
-                Mistake(
-                    _norm_before_sum,
-                    "You normalise x and add afterwards. In the paper's block, the sum comes first and "
-                    "the norm is taken of the sum.",
-                ),
-                Mistake(
-                    _no_first_sum,
-                    "The sum around attention is missing: add its output to x before norm_1.",
-                ),
-                Mistake(
-                    _no_second_sum,
-                    "The sum around the feed-forward network is missing: add its output to what it read, "
-                    "before norm_2.",
-                ),
-                Mistake(
-                    _no_sum,
-                    "Both sums are missing: there is no road around the two parts.",
-                ),
-                Mistake(
-                    _pre_norm,
-                    "This is a pre-norm block: each norm comes before its part. In the paper's block, each "
-                    "norm comes after the sum.",
-                ),
-                Mistake(
-                    _old_x_added,
-                    "The second sum adds the block's first x. Add what went into the feed-forward network.",
-                ),
-                Mistake(
-                    _old_x_read,
-                    "The feed-forward network reads the block's first x, so it never sees what attention "
-                    "found. It should read the output of norm_1.",
-                ),
-                Mistake(_no_first_norm, "norm_1 is not used. It belongs around the first sum."),
-                Mistake(_no_second_norm, "norm_2 is not used. It belongs around the second sum."),
-                Mistake(
-                    _no_norm,
-                    "The sums are right, but neither norm is used.",
-                ),
-                Mistake(
-                    lambda x, attention, norm_1, feed_forward, norm_2: _post_norm_block(
-                        x, attention, norm_2, feed_forward, norm_1
-                    ),
-                    "The two norms are swapped: norm_1 belongs to attention.",
-                ),
-            ),
-            right="Two sums and two norms: that is the paper's encoder block.",
+            lent.attend,
+            _vectors_and_mask,
+            _ATTEND_MISTAKES,
+            right="Where the mask is False the weight is 0, and each row still adds up to 1.",
         ),
         (
-            "looked, weights = attention(x, x, x) takes the tuple apart.",
-            "First h = norm_1(x + looked). The second half is built the same way, from h.",
+            "scores.masked_fill(~mask, -torch.inf) puts −∞ where the mask is False.",
+            "Do that between the division and the softmax, and only if mask is not None.",
         ),
-    ),
-    Exercise(
-        "8.5",
-        "Name three stacks by their gradients",
-        CustomCheck(
-            _judge_stacks,
-            _RIGHT,
-            (
-                *(Mistake(wrong, message) for wrong, message in _STACKS),
-                Mistake(
-                    ["post-norm", "pre-norm", "no sums"],
-                    "None of the three is right. Begin with the cliff: in which stack do the first "
-                    "layers get no gradient at all?",
-                ),
-            ),
-        ),
-        (
-            "Set the view above to 6 layers, and go through the three cases.",
-            "Compare the first and the last number of each row. Do they fall, stay level or rise?",
-        ),
+        part="attend",
     ),
 )
-
-EXERCISES = (*_LAYER_NORM_AND_POSITIONS, *_BLOCK_AND_DEPTH)

@@ -1,545 +1,407 @@
-"""Exercises of lesson 9, Encoder and decoder: cross-attention, parameter counts, wiring."""
+"""Exercises of lesson 9, The block and the whole: LayerNorm, both blocks, and the Transformer."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from functools import partial
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake, Number
-from viz_transformer.exercises.feedback import Check
+from viz_transformer.exercises import lent
+from viz_transformer.exercises.answer_types import Exercise, Mistake
+from viz_transformer.exercises.module_class import ModuleClass
 
-# -- 9.1 and 9.2: the shapes of cross-attention, and who asks whom in it ---------------------------
-
-_D_MODEL, _D_HEAD = 8, 4
-
-
-def _two_sentences(rng: np.random.Generator) -> tuple[Any, ...]:
-    """Draw the decoder's vectors x, the encoder's memory, and the matrices of one head."""
-    import torch
-
-    n_target, n_source = (int(n) for n in rng.integers(2, 6, size=2))
-    shapes = [(n_target, _D_MODEL), (n_source, _D_MODEL), *[(_D_MODEL, _D_HEAD)] * 3]
-    return tuple(torch.tensor(rng.normal(size=shape), dtype=torch.float32) for shape in shapes)
+_EPS = 1e-5
+_NOT_TORCHS = "That is torch's own layer norm. Write it yourself, with mean and var."
 
 
-def _attention(query: Any, key: Any, value: Any, scale: float = _D_HEAD**-0.5, axis: int = -1) -> Any:
-    return (query @ key.T * scale).softmax(axis) @ value
+def _normal(rng: np.random.Generator, *shape: int) -> Tensor:
+    return torch.from_numpy(rng.normal(rng.uniform(-2, 2), rng.uniform(0.5, 3), size=shape)).float()
 
 
-def _cross_attention(x: Any, memory: Any, w_q: Any, w_k: Any, w_v: Any) -> Any:
-    return _attention(x @ w_q, memory @ w_k, memory @ w_v)
+def _masked(rng: np.random.Generator, batch: int, n: int) -> Tensor:
+    """Draw which of n tokens are words, [batch, 1, 1, n]; the last of the first sentence is padding."""
+    words = torch.from_numpy(rng.random((batch, 1, 1, n)) < 0.7)
+    words[..., 0], words[0, ..., -1] = True, False
+    return words
 
 
-def _looking(query: str, key: str, value: str, **rest: Any) -> Callable[..., Any]:
-    """An attention whose query, key and value come from ``"x"`` or ``"memory"``."""
-
-    def head(x: Any, memory: Any, w_q: Any, w_k: Any, w_v: Any) -> Any:
-        of = {"x": x, "memory": memory}
-        return _attention(of[query] @ w_q, of[key] @ w_k, of[value] @ w_v, **rest)
-
-    return head
+def _to_normalise(rng: np.random.Generator) -> tuple[Any, Any]:
+    batch, n, d_model = (int(size) for size in (*rng.permutation([2, 3, 4])[:2], rng.integers(6, 9)))
+    return (d_model,), (_normal(rng, batch, n, d_model),)
 
 
-_CROSS_ATTENTION = (
+def _to_encode(rng: np.random.Generator) -> tuple[Any, Any]:
+    batch, n = (int(size) for size in rng.permutation([2, 3, 4])[:2])
+    return (8, 2, 12), (_normal(rng, batch, n, 8), _masked(rng, batch, n))
+
+
+def _to_decode(rng: np.random.Generator) -> tuple[Any, Any]:
+    batch, n, n_memory = (int(size) for size in rng.permutation([2, 3, 4]))
+    mask = _masked(rng, batch, n) & lent.causal_mask(n)
+    x, memory = _normal(rng, batch, n, 8), _normal(rng, batch, n_memory, 8)
+    return (8, 2, 12), (x, memory, mask, _masked(rng, batch, n_memory))
+
+
+def _to_translate(rng: np.random.Generator) -> tuple[Any, Any]:
+    batch, n_source, n_target = (int(size) for size in rng.permutation([2, 3, 4]))
+    source, target = (torch.from_numpy(rng.integers(1, 9, (batch, n))) for n in (n_source, n_target))
+    source[0, -1] = target[1, -1] = 0
+    return (9, 8, 2, 12, 2), (source, target)
+
+
+def _like(cls: type, **methods: Callable[..., Any]) -> Any:
+    """Return a class like one of the parts, with other methods."""
+    return type(cls.__name__, (cls,), methods)
+
+
+def _norm(
+    axes: Any = -1, *, correction: int = 0, power: float = 0.5, eps: float = _EPS, centred: bool = True
+) -> Any:
+    """Return a LayerNorm that differs in one respect."""
+
+    def forward(self: Any, x: Tensor) -> Tensor:
+        mean = x.mean(axes, keepdim=True)
+        variance = x.var(axes, keepdim=True, correction=correction)
+        return (x - mean if centred else x) / (variance + eps) ** power * self.scale + self.shift
+
+    return _like(lent.LayerNorm, forward=forward)
+
+
+def _without_keepdim(self: Any, x: Tensor) -> Tensor:
+    return (x - x.mean(-1)) / (x.var(-1, correction=0) + _EPS).sqrt() * self.scale + self.shift
+
+
+_NORM_MISTAKES = (
+    Mistake(
+        _norm(0),
+        "You took the mean over axis 0, the sentences, so each word now depends on the other sentences of "
+        "the batch. Which axis holds the numbers of one word?",
+    ),
+    Mistake(
+        _norm(1),
+        "You took the mean over axis 1, the words, so each word now depends on all words of its sentence, "
+        "even the later ones. Which axis holds one word's numbers?",
+    ),
+    Mistake(
+        _norm((0, 1)),
+        "This is BatchNorm: one mean for each feature, over all words of all sentences. LayerNorm has one "
+        "mean for each word.",
+    ),
+    Mistake(_norm((1, 2)), "You took one mean for a whole sentence. LayerNorm has one for each word."),
+    Mistake(_norm((0, 1, 2)), "You took one mean for everything. Did you leave out the axis?"),
+    Mistake(
+        _norm(correction=1),
+        "The axis is right, but the variance is a little too large. torch's var divides by one less than the "
+        "count unless you pass correction=0.",
+    ),
+    Mistake(
+        _norm(power=1.0),
+        "The axis is right, but you divided by the variance. Divide by its square root.",
+    ),
+    Mistake(
+        _norm(centred=False), "You divided by the spread, but the mean is still there. Subtract it first."
+    ),
+    Mistake(
+        _like(
+            lent.LayerNorm, forward=lambda self, x: (x - x.mean(-1, keepdim=True)) * self.scale + self.shift
+        ),
+        "The mean is gone, but the spread is still what it was. Divide by the square root of the variance.",
+    ),
+    Mistake(
+        _like(lent.LayerNorm, forward=lambda self, x: _norm()(x.shape[-1])(x)),
+        "Mean and spread are right. Multiply by self.scale and add self.shift, which training will adjust.",
+    ),
+    Mistake(
+        _like(lent.LayerNorm, forward=_without_keepdim),
+        "A RuntimeError. If torch says that sizes must match: x.mean(-1) has lost the last axis. "
+        "keepdim=True keeps it with the length 1. The same goes for var.",
+    ),
+)
+
+
+def _encoder(forward: Callable[..., Any]) -> Any:
+    return _like(lent.EncoderBlock, forward=forward)
+
+
+def _self(block: Any, x: Tensor, mask: Tensor | None) -> Tensor:
+    return block.attention(x, x, mask)[0]
+
+
+def _pre_norm(self: Any, x: Tensor, mask: Tensor) -> Tensor:
+    x = x + _self(self, self.norms[0](x), mask)
+    return x + self.feed_forward(self.norms[1](x))
+
+
+def _first_half(block: Any, x: Tensor, mask: Tensor | None) -> Tensor:
+    return block.norms[0](x + _self(block, x, mask))
+
+
+_ENCODER_MISTAKES = (
+    Mistake(
+        _encoder(lambda self, x, mask: _first_half(self, x, mask)),
+        "That is the first half. The feed-forward network follows, with a sum and a norm of its own.",
+    ),
+    Mistake(
+        _encoder(lambda self, x, mask: self.norms[1](self.feed_forward(_first_half(self, x, mask)))),
+        "The sum around the feed-forward network is missing: add its output to what went into it, before the "
+        "norm.",
+    ),
+    Mistake(
+        _encoder(lambda self, x, mask: self.norms[1](x + self.feed_forward(_first_half(self, x, mask)))),
+        "The second sum adds the block's first x. Add what went into the feed-forward network.",
+    ),
+    Mistake(
+        _encoder(lambda self, x, mask: self.norms[1](_first_half(self, x, mask) + self.feed_forward(x))),
+        "The feed-forward network gets the block's first x, so what attention found never reaches it. Give "
+        "it the output of the first norm.",
+    ),
+    Mistake(
+        _encoder(lambda self, x, mask: (h := _first_half(self, x, mask)) + self.feed_forward(h)),
+        "The last norm is missing. It is taken of the second sum.",
+    ),
+    Mistake(
+        _encoder(
+            lambda self, x, mask: self.norms[0]((h := _first_half(self, x, mask)) + self.feed_forward(h))
+        ),
+        "You used the first norm twice. Each has parameters of its own: the second is self.norms[1].",
+    ),
+    Mistake(
+        _encoder(
+            lambda self, x, mask: self.norms[1](
+                (h := self.norms[0](self.attention(x, x, mask)[0])) + self.feed_forward(h)
+            )
+        ),
+        "The sum around attention is missing: add its output to x before the norm.",
+    ),
+    Mistake(
+        _encoder(
+            lambda self, x, mask: self.norms[1]((h := _first_half(self, x, None)) + self.feed_forward(h))
+        ),
+        "The mask is not used, so words attend to the padding. Hand it to self.attention.",
+    ),
+    Mistake(
+        _encoder(_pre_norm),
+        "This is a pre-norm block: each norm comes before its part. In the paper's block, each norm comes "
+        "after the sum.",
+    ),
+    Mistake(
+        _encoder(lambda self, x, mask: x + self.attention(x, x, mask)),
+        "A TypeError. Did you add everything that self.attention returns? It is a tuple of the output and "
+        "the weights: take the output, [0].",
+    ),
+)
+
+
+def _decoder(
+    *,
+    mask: str = "mask",
+    memory_mask: str = "memory_mask",
+    crossed: Callable[..., Tensor] | None = None,
+    order: tuple[int, ...] = (0, 1, 2),
+    sums: tuple[bool, ...] = (True, True, True),
+    parts: str = "acf",
+) -> Any:
+    """Return a DecoderBlock that differs in one respect."""
+
+    def forward(self: Any, x: Tensor, memory: Tensor, own: Tensor, others: Tensor) -> Tensor:
+        masks = {"mask": own, "memory_mask": others, "none": None}
+        work = {
+            "a": lambda h: self.attention(h, h, masks[mask])[0],
+            "c": lambda h: (
+                crossed(self, h, memory)
+                if crossed
+                else self.cross_attention(h, memory, masks[memory_mask])[0]
+            ),
+            "f": self.feed_forward,
+        }
+        for part, norm, is_added in zip(parts, order, sums, strict=False):
+            done = work[part](x)
+            x = self.norms[norm](x + done if is_added else done)
+        return x
+
+    return _like(lent.DecoderBlock, forward=forward)
+
+
+_DECODER_MISTAKES = (
+    Mistake(
+        _decoder(parts="af", order=(0, 2)),
+        "Cross-attention is missing, so nothing of the source reaches the decoder.",
+    ),
+    Mistake(
+        _decoder(parts="caf"),
+        "Cross-attention comes first here. In the paper, self-attention comes before it.",
+    ),
+    Mistake(
+        _decoder(crossed=lambda self, h, memory: self.cross_attention(h, h)[0]),
+        "Your cross-attention attends to the target. Its keys and values come from memory.",
+    ),
+    Mistake(
+        _decoder(memory_mask="none"),
+        "Cross-attention has no mask, so the target attends to the source's padding. Hand it memory_mask.",
+    ),
+    Mistake(
+        _decoder(mask="none"),
+        "Self-attention has no mask, so each word attends to later words. Hand it mask.",
+    ),
+    Mistake(
+        _decoder(memory_mask="mask"),
+        "You used mask for cross-attention. It belongs to the target; the source's is memory_mask.",
+    ),
+    Mistake(
+        _decoder(sums=(True, False, True)),
+        "The sum around cross-attention is missing: add its output to x before the norm.",
+    ),
+    Mistake(
+        _decoder(sums=(False, True, True)),
+        "The sum around self-attention is missing: add its output to x before the norm.",
+    ),
+    Mistake(
+        _decoder(sums=(True, True, False)),
+        "The sum around the feed-forward network is missing: add its output to x before the norm.",
+    ),
+    Mistake(
+        _decoder(order=(0, 1, 1)),
+        "The second norm is used twice. The feed-forward network has the third, self.norms[2].",
+    ),
+    Mistake(_decoder(parts="ac"), "The feed-forward network is missing."),
+)
+
+
+def _whole(
+    *,
+    scaled: bool = True,
+    positions: bool = True,
+    causal: bool = True,
+    source_padding: bool = True,
+    target_padding: bool = True,
+    memory_of: str = "last",
+    logits: bool = True,
+) -> Any:
+    """Return a Transformer that differs in one respect."""
+
+    def vectors(self: Any, ids: Tensor) -> Tensor:
+        d_model = self.table.shape[1]
+        found = lent.embed(ids, self.table) * (math.sqrt(d_model) if scaled else 1)
+        return found + lent.positional_encoding(ids.shape[1], d_model) if positions else found
+
+    def forward(self: Any, source: Tensor, target: Tensor) -> Tensor:
+        source_mask = lent.padding_mask(source, 0 if source_padding else -1)
+        mask = lent.padding_mask(target, 0 if target_padding else -1)
+        mask = mask & lent.causal_mask(target.shape[1]) if causal else mask
+        memory = start = vectors(self, source)
+        for block in self.encoder:
+            memory = block(memory if memory_of == "last" else start, source_mask)
+        x = vectors(self, target)
+        for block in self.decoder:
+            x = block(x, start if memory_of == "embeddings" else memory, mask, source_mask)
+        return x @ self.table.T if logits else x
+
+    return _like(lent.Transformer, forward=forward)
+
+
+_WHOLE_MISTAKES = (
+    Mistake(
+        _whole(scaled=False),
+        "The embeddings are not multiplied by √d_model before the positions are added.",
+    ),
+    Mistake(
+        _whole(positions=False),
+        "The positions are missing: add positional_encoding to the embeddings.",
+    ),
+    Mistake(
+        _whole(causal=False),
+        "The decoder attends to later words. Join the target's padding mask with causal_mask by &.",
+    ),
+    Mistake(
+        _whole(source_padding=False),
+        "The source's padding is attended to. Its mask goes to the encoder, and to every decoder block.",
+    ),
+    Mistake(
+        _whole(target_padding=False),
+        "The target's padding is attended to. Join causal_mask with padding_mask(target, 0) by &.",
+    ),
+    Mistake(
+        _whole(memory_of="first"),
+        "Each encoder block gets the embeddings. It should get the output of the block before it.",
+    ),
+    Mistake(
+        _whole(memory_of="embeddings"),
+        "The decoder attends to the source's embeddings. Its memory is what the last encoder block returns.",
+    ),
+    Mistake(
+        _whole(logits=False),
+        "You return the decoder's vectors. Multiply them by the table, self.table.T, to get the logits.",
+    ),
+)
+
+EXERCISES = (
     Exercise(
         "9.1",
-        "Name the shape of cross-attention's keys",
-        Array(
-            [1, 4, 7, 16],
-            (
-                Mistake(
-                    [1, 4, 3, 16],
-                    "That is the shape of the queries, which come from the 3 written tokens. Where do "
-                    "the keys come from?",
-                ),
-                Mistake(
-                    [1, 7, 4, 16],
-                    "These are the right numbers, but positions and heads are swapped. The axes are "
-                    "[sentence, head, position, width of a head].",
-                ),
-                Mistake(
-                    [1, 4, 7, 64],
-                    "Here each head is as wide as the whole vector. The 4 heads share its 64 numbers.",
-                ),
-                Mistake([1, 7, 64], "That is the memory itself, before it is split into heads."),
-                Mistake(
-                    [1, 4, 3, 7],
-                    "That is the shape of the weights: a row for each query, a column for each key. The "
-                    "keys themselves are vectors.",
-                ),
-                Mistake(
-                    [1, 4, 16, 7],
-                    "Those are the keys transposed, as the scores need them. Before that, positions come "
-                    "before the width of a head.",
-                ),
-                Mistake(
-                    [4, 7, 16],
-                    "Nearly. The first axis counts the sentences, and it is there even if there is only one.",
-                ),
-            ),
-            right="One key for each token that was read, in each head.",
+        "Write LayerNorm",
+        ModuleClass(
+            lent.LayerNorm,
+            _to_normalise,
+            _NORM_MISTAKES,
+            right="torch.nn.LayerNorm gives the same numbers.",
+            forbidden=dict.fromkeys(("layer_norm", "native_layer_norm"), _NOT_TORCHS),
         ),
         (
-            "Set the view to these sizes, as nearly as you can, and read the box of cross-attention.",
-            "The keys come from the memory, which has 7 vectors of 64 numbers, and 4 heads share them.",
+            "variance is [..., 1], one number for each word. Divide by (variance + 1e-5).sqrt().",
+            "Multiply the result by self.scale, and add self.shift.",
         ),
+        part="LayerNorm",
     ),
     Exercise(
         "9.2",
-        "Write one head of cross-attention",
-        Function(
-            _cross_attention,
-            _two_sentences,
-            (
-                Mistake(
-                    _looking("memory", "x", "x"),
-                    "That is the wrong way round: the source asks and the target answers. Which side "
-                    "needs to know something, the encoder or the decoder?",
-                ),
-                Mistake(
-                    _looking("x", "x", "x"),
-                    "Queries, keys and values all come from x, so this is self-attention. The decoder never "
-                    "hears of the English sentence. Where should keys and values come from?",
-                ),
-                Mistake(
-                    _looking("memory", "memory", "memory"),
-                    "Queries, keys and values all come from the memory. x isn't used, so what has been "
-                    "written so far makes no difference.",
-                ),
-                Mistake(
-                    _looking("x", "memory", "x"),
-                    "The keys are right, but the values come from x. The token that is attended to must "
-                    "also be the one that answers: a key and its value come from the same vector.",
-                ),
-                Mistake(
-                    _looking("x", "x", "memory"),
-                    "The values are right, but the keys come from x: the scores are about the Spanish "
-                    "tokens, and the values about the English ones.",
-                ),
-                Mistake(
-                    _looking("x", "x", "x", scale=1.0),
-                    "Two things are missing: keys and values should come from the memory, and the scores "
-                    "should be divided by √d_k.",
-                ),
-                Mistake(
-                    lambda x, memory, w_q, w_k, w_v: _cross_attention(x, memory, w_q, w_v, w_k),
-                    "w_k and w_v are swapped: w_k makes the keys, which are compared with the query, and "
-                    "w_v the values, which are mixed.",
-                ),
-                Mistake(
-                    lambda x, memory, w_q, w_k, w_v: _cross_attention(x, memory, w_k, w_q, w_v),
-                    "w_q and w_k are swapped: w_q belongs to x, and w_k to the memory.",
-                ),
-                Mistake(
-                    _looking("x", "memory", "memory", scale=1.0),
-                    "Everything comes from the right side, but the scores aren't divided by √d_k.",
-                ),
-                Mistake(
-                    _looking("x", "memory", "memory", scale=1 / _D_HEAD),
-                    "Everything comes from the right side, but you divided the scores by d_k. Divide by "
-                    "its square root.",
-                ),
-                Mistake(
-                    lambda x, memory, w_q, w_k, w_v: (
-                        (x @ w_q) @ (memory @ w_k).T * _D_HEAD**-0.5 @ (memory @ w_v)
-                    ),
-                    "The softmax is missing: the scores have to become weights before the values are mixed.",
-                ),
-                Mistake(
-                    lambda x, memory, w_q, w_k, w_v: ((x @ w_q) @ (memory @ w_k).T * _D_HEAD**-0.5).softmax(
-                        -1
-                    ),
-                    "These are the weights, [target, source]. The last step is missing: mix the values "
-                    "with them.",
-                ),
-                Mistake(
-                    _looking("x", "memory", "memory", scale=_D_MODEL**-0.5),
-                    "Everything comes from the right side, but d_k is the width of a key in this head, "
-                    "key.shape[-1], not the width of the whole vector.",
-                ),
-                Mistake(
-                    _looking("x", "memory", "memory", axis=0),
-                    "Everything comes from the right side, but the softmax runs along the queries. Each "
-                    "query shares out a total of 1 among its keys: softmax(-1).",
-                ),
-            ),
-            right="The decoder asks with its queries, and the encoder answers with its keys and values.",
+        "Write the encoder block",
+        ModuleClass(
+            lent.EncoderBlock,
+            _to_encode,
+            _ENCODER_MISTAKES,
+            right="Two sums and two norms: that is the paper's encoder block.",
         ),
         (
-            "Start with three products: x @ w_q, and two with the memory.",
-            "The scores are query @ key.T, divided by the root of key.shape[-1]. Then take softmax(-1).",
+            "The second half is built like the first: add the output of the part to its input, and normalise "
+            "the sum.",
+            "self.norms[1](x + self.feed_forward(x)), where x is the result of the first half.",
         ),
+        part="EncoderBlock",
     ),
-)
-
-# -- 9.3 and 9.4: how many parameters a layer has, and how many the whole model --------------------
-
-_LARGE_D_MODEL, _LARGE_D_FF = 512, 2048
-_EXACT = 1e-9
-
-
-def _feed_forward(d_model: int, d_ff: int, biases: bool = True) -> int:
-    return 2 * d_model * d_ff + (d_ff + d_model if biases else 0)
-
-
-def _encoder_layer(
-    *, matrices: int = 4, n_norms: int = 2, biases: bool = True, d_model: int = _LARGE_D_MODEL
-) -> int:
-    attention = matrices * d_model * d_model
-    return attention + _feed_forward(d_model, _LARGE_D_FF, biases) + n_norms * 2 * d_model
-
-
-def _count_parameters(
-    vocab_size: int,
-    d_model: int,
-    d_ff: int,
-    n_layers: int,
-    *,
-    n_attentions: int = 2,
-    n_norms: int = 3,
-    vocabularies: int = 1,
-    extra_norms: int = 0,
-    biases: bool = True,
-    in_encoder: int = 1,
-) -> int:
-    attention, norm = 4 * d_model * d_model, 2 * d_model
-    feed_forward = _feed_forward(d_model, d_ff, biases)
-    encoder_layer = attention + feed_forward + 2 * norm
-    decoder_layer = n_attentions * attention + feed_forward + n_norms * norm
-    return (
-        vocabularies * vocab_size * d_model
-        + n_layers * (in_encoder * encoder_layer + decoder_layer)
-        + extra_norms * norm
-    )
-
-
-def _counting(**choices: Any) -> Callable[[int, int, int, int], int]:
-    return partial(_count_parameters, **choices)
-
-
-def _sizes(rng: np.random.Generator) -> tuple[int, int, int, int]:
-    """Draw the sizes of a small model."""
-    d_model = int(rng.integers(2, 17)) * 4
-    return int(rng.integers(20, 200)), d_model, int(rng.integers(8, 200)), int(rng.integers(2, 7))
-
-
-_PARAMETER_COUNTS = (
     Exercise(
         "9.3",
-        "Count one encoder layer of the large model",
-        Number(
-            _encoder_layer(),
-            (
-                Mistake(
-                    _encoder_layer(matrices=3),
-                    "Attention has a fourth matrix: W_O, which joins the heads.",
-                ),
-                Mistake(
-                    _encoder_layer(matrices=32),
-                    "You counted all four matrices once for each head. The heads share them: each one "
-                    "uses 64 of the 512 columns.",
-                ),
-                Mistake(
-                    _encoder_layer(biases=False),
-                    "The biases of the feed-forward network are missing: 2048 after the first matrix, "
-                    "and 512 after the second.",
-                ),
-                Mistake(
-                    _encoder_layer(n_norms=0),
-                    "The two LayerNorms are missing: a gain and a bias for each of the 512 numbers.",
-                ),
-                Mistake(
-                    _encoder_layer(n_norms=1),
-                    "1,024 are missing. There are two LayerNorms, and each has 512 gains and 512 biases.",
-                ),
-                Mistake(
-                    _encoder_layer() + 4 * _LARGE_D_MODEL,
-                    "You gave the attention biases. In this model it has none.",
-                ),
-                Mistake(
-                    _encoder_layer(matrices=8, n_norms=3),
-                    "That is a decoder layer, which has a second attention and a third norm.",
-                ),
-                Mistake(
-                    _encoder_layer(matrices=1),
-                    "Attention has four matrices: for queries, keys, values, and to join the heads.",
-                ),
-            ),
-            tolerance=_EXACT,
-            right="1,048,576 in attention, 2,099,712 in the feed-forward network, 2,048 in the norms.",
+        "Write the decoder block",
+        ModuleClass(
+            lent.DecoderBlock,
+            _to_decode,
+            _DECODER_MISTAKES,
+            right="Three sums and three norms: that is the paper's decoder block.",
         ),
         (
-            "Attention: four matrices of 512 × 512. Feed-forward: 512 × 2048, 2048 biases, "
-            "2048 × 512, 512 biases.",
-            "Each of the two norms has 512 gains and 512 biases.",
+            "Write three lines, each like those of the encoder block: self-attention, cross-attention, "
+            "feed-forward.",
+            "In cross-attention the queries come from x and the keys and values from memory: "
+            "self.cross_attention(x, memory, memory_mask).",
         ),
+        part="DecoderBlock",
     ),
     Exercise(
         "9.4",
-        "Count any encoder–decoder",
-        Function(
-            _count_parameters,
-            _sizes,
-            (
-                Mistake(
-                    _counting(n_attentions=1, n_norms=2),
-                    "Your decoder layer is an encoder layer: cross-attention and its norm are missing.",
-                ),
-                Mistake(
-                    _counting(n_norms=2),
-                    "Your decoder layer has both attentions, but it needs three norms: one after each part.",
-                ),
-                Mistake(
-                    _counting(n_attentions=1),
-                    "Your decoder layer has three norms, but only one attention. It needs two.",
-                ),
-                Mistake(
-                    _counting(vocabularies=2),
-                    "You counted the embeddings twice. Source, target and output share one "
-                    "matrix in this model.",
-                ),
-                Mistake(
-                    _counting(vocabularies=3),
-                    "You counted the embeddings three times. Source, target and output share "
-                    "one matrix in this model.",
-                ),
-                Mistake(
-                    _counting(vocabularies=0),
-                    "The embeddings are missing: d_model parameters for each word.",
-                ),
-                Mistake(
-                    _counting(biases=0),
-                    "The biases of the feed-forward networks are missing.",
-                ),
-                Mistake(
-                    _counting(extra_norms=2),
-                    "You counted one norm too many in each stack. Here every norm belongs to a layer "
-                    "(post-norm); a stack has none of its own.",
-                ),
-                Mistake(
-                    _counting(in_encoder=0),
-                    "The encoder is missing.",
-                ),
-                Mistake(
-                    lambda vocab_size, d_model, d_ff, n_layers: _count_parameters(
-                        vocab_size, d_model, d_ff, 1
-                    ),
-                    "You counted one layer in each stack. There are n_layers of them in each.",
-                ),
-                Mistake(
-                    lambda vocab_size, d_model, d_ff, n_layers: (
-                        n_layers * _count_parameters(vocab_size, d_model, d_ff, 1)
-                    ),
-                    "You multiplied the embeddings by n_layers too. They are there only once.",
-                ),
-            ),
-            tolerance=_EXACT,
-            right="count_parameters(35, 32, 64, 2) is 43,104, and count_parameters(35, 512, 2048, "
-            "6) is 44,119,552.",
+        "Write the Transformer",
+        ModuleClass(
+            lent.Transformer,
+            _to_translate,
+            _WHOLE_MISTAKES,
+            right="It is complete: ids go in, and logits come out.",
         ),
         (
-            "Give attention, feed_forward and norm a line each. Then write down both kinds of layer.",
-            "A decoder layer has two attentions, one feed-forward network and three norms. Try your "
-            "function with 35, 32, 64, 2, and compare each step with the table.",
+            "The decoder's loop is like the encoder's: x goes through one block after another, and each "
+            "block is also given memory and both masks.",
+            "The logits are x @ self.table.T, [batch, n_target, vocabulary].",
         ),
+        part="Transformer",
     ),
 )
-
-# -- 9.5 and 9.6: arguments and ids that land where they belong ------------------------------------
-
-#: What torch.nn.Transformer is to be given, and what each argument means.
-_ARGUMENTS: dict[str, tuple[Any, str]] = {
-    "d_model": (256, "the width of the vectors"),
-    "nhead": (4, "the number of heads"),
-    "num_encoder_layers": (3, "the number of encoder layers"),
-    "num_decoder_layers": (3, "the number of decoder layers"),
-    "dim_feedforward": (1024, "the inner width of the feed-forward networks"),
-    "dropout": (0.2, "the dropout"),
-    "batch_first": (True, "whether the first axis counts the sentences"),
-}
-_WANTED = {name: value for name, (value, _) in _ARGUMENTS.items()}
-_MEANINGS = {name: meaning for name, (_, meaning) in _ARGUMENTS.items()}
-
-
-def _without(name: str) -> dict[str, Any]:
-    return {each: value for each, value in _WANTED.items() if each != name}
-
-
-def _judge_arguments(answer: Any) -> Check:
-    from torch import nn
-
-    if not isinstance(answer, Mapping) or not answer:
-        return Check(False, 'Give a dict of names and values, such as {"d_model": 256, …}.')
-    known = inspect.signature(nn.Transformer).parameters
-    for name in answer:
-        if name not in known:
-            return Check(
-                False,
-                f"nn.Transformer has no argument {name!r}. The cell above printed its first names, and "
-                "another is batch_first.",
-            )
-    for name, wanted in _WANTED.items():
-        given = answer.get(name, known[name].default)
-        same_kind = isinstance(given, int | float) and isinstance(given, bool) == (wanted is True)
-        if not same_kind or given != wanted:
-            return Check(False, _wrong_argument(name, given, name in answer))
-    return Check(True, "By name, each number lands where it belongs, whatever the order.")
-
-
-def _wrong_argument(name: str, given: Any, was_given: bool) -> str:
-    if name == "batch_first":
-        return (
-            "batch_first is False, which is torch's default. The first axis would count positions, and "
-            "tokens would attend to tokens of other sentences. Our batches have the sentence first."
-        )
-    if was_given:
-        return f"{name} is {_MEANINGS[name]}. You set it to {given!r}; read the exercise again."
-    return f"You left out {name}, so {_MEANINGS[name]} would be torch's default, {given!r}."
-
-
-_WRONG_ARGUMENTS = (
-    Mistake(
-        {**_WANTED, "num_encoder_layers": 1024, "dim_feedforward": 3},
-        "num_encoder_layers is the number of encoder layers. You set it to 1024; read the exercise again.",
-    ),
-    Mistake(
-        _without("batch_first"),
-        "batch_first is False, which is torch's default. The first axis would count positions, and "
-        "tokens would attend to tokens of other sentences. Our batches have the sentence first.",
-    ),
-    Mistake(
-        _without("num_decoder_layers"),
-        "You left out num_decoder_layers, so the number of decoder layers would be torch's default, 6.",
-    ),
-    Mistake(
-        _without("dim_feedforward"),
-        "You left out dim_feedforward, so the inner width of the feed-forward networks would be torch's "
-        "default, 2048.",
-    ),
-    Mistake(
-        _without("dropout"),
-        "You left out dropout, so the dropout would be torch's default, 0.1.",
-    ),
-    Mistake(
-        {**_without("nhead"), "n_heads": 4},
-        "nn.Transformer has no argument 'n_heads'. The cell above printed its first names, and another "
-        "is batch_first.",
-    ),
-    Mistake(
-        {**_WANTED, "nhead": 256},
-        "nhead is the number of heads. You set it to 256; read the exercise again.",
-    ),
-)
-
-
-def _model_and_ids(rng: np.random.Generator) -> tuple[Any, Any, Any]:
-    """Draw a tiny model and a batch of two padded sentences, source and target equally long."""
-    import torch
-
-    from viz_transformer.config import ModelConfig
-    from viz_transformer.training import make_model
-
-    config = ModelConfig(
-        vocab_size=12, d_model=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=12, max_length=8
-    )
-    model = make_model(config, int(rng.integers(1000))).eval().requires_grad_(False)
-    source, target = (torch.tensor(rng.integers(3, 12, size=(2, 5))) for _ in range(2))
-    target[:, 0] = 1
-    source[1, 3:] = target[0, 4:] = 0  # <pad>
-    return model, source, target
-
-
-def _wired(model: Any, source_ids: Any, target_ids: Any) -> Any:
-    memory = model.encode(source_ids)
-    return model.decode(target_ids, memory, model.padding_mask(source_ids))
-
-
-def _miswired(encoded: str, decoded: str, masked: str) -> Callable[..., Any]:
-    """A wiring that encodes, decodes and masks the ids of ``"source"`` or of ``"target"``."""
-
-    def wire(model: Any, source_ids: Any, target_ids: Any) -> Any:
-        ids = {"source": source_ids, "target": target_ids}
-        memory = model.encode(ids[encoded])
-        return model.decode(ids[decoded], memory, model.padding_mask(ids[masked]))
-
-    return wire
-
-
-def _words_alone(model: Any, source_ids: Any, target_ids: Any) -> Any:
-    memory = model.embed_source(source_ids)
-    return model.decode(target_ids, memory, model.padding_mask(source_ids))
-
-
-def _padding_seen(model: Any, source_ids: Any, target_ids: Any) -> Any:
-    import torch
-
-    mask = model.padding_mask(source_ids)
-    return model.decode(target_ids, model.encode(source_ids), torch.ones_like(mask))
-
-
-_WIRING = (
-    Exercise(
-        "9.5",
-        "Give the arguments by name",
-        CustomCheck(
-            _judge_arguments,
-            _WANTED,
-            _WRONG_ARGUMENTS,
-        ),
-        (
-            "The names: d_model, nhead, num_encoder_layers, num_decoder_layers, dim_feedforward, "
-            "dropout, batch_first.",
-            "3 layers in each stack are two arguments. Sentence first is batch_first=True.",
-        ),
-    ),
-    Exercise(
-        "9.6",
-        "Wire the parts",
-        Function(
-            _wired,
-            _model_and_ids,
-            (
-                Mistake(
-                    _miswired("source", "source", "source"),
-                    "The decoder reads source_ids: the English sentence instead of the Spanish written so "
-                    "far. It runs, but it never reads a word of Spanish.",
-                ),
-                Mistake(
-                    _miswired("source", "target", "target"),
-                    "The mask is made from target_ids. It should say which tokens of the memory are real, "
-                    "and the memory comes from the source.",
-                ),
-                Mistake(
-                    _miswired("target", "target", "target"),
-                    "The encoder reads target_ids, so the model sees the very words that it should write, "
-                    "including those still to come.",
-                ),
-                Mistake(
-                    _miswired("target", "source", "target"),
-                    "Source and target are swapped: this translates from Spanish to English.",
-                ),
-                Mistake(
-                    _words_alone,
-                    "These are the embeddings of the words. The memory is what the encoder makes of them.",
-                ),
-                Mistake(
-                    _padding_seen,
-                    "Here every position of the memory may be attended to, even padding. Which function of "
-                    "the model tells real tokens from padding?",
-                ),
-            ),
-            right="Encode, mask, decode: that is an encoder–decoder seen from above.",
-        ),
-        (
-            "The encoder reads the source, once: model.encode.",
-            "The decoder gets three things: what has been written, the memory, and which tokens of the "
-            "memory are real.",
-        ),
-    ),
-)
-
-EXERCISES = (*_CROSS_ATTENTION, *_PARAMETER_COUNTS, *_WIRING)

@@ -1,4 +1,4 @@
-"""Exercises of lesson 11, Training: shifted targets, losses and the lowest one, the paper's rate."""
+"""Exercises of lesson 11, Decoding: the cache, a text's log-probability, length penalty, top-p."""
 
 from __future__ import annotations
 
@@ -9,350 +9,381 @@ import numpy as np
 
 from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
 
-#: What the decoder must say in the six pairs: 17 words, of which two come twice, and six ``<eos>``.
-_COUNTS = (6, 2, 2, *[1] * 13)
-_N_PADDING = 7
-_PROBABILITIES = (0.5, 0.25, 0.8)
-_OF_PADDING = 0.01
-#: The four translations of "the teacher sleeps", each of four tokens; a test compares the grammar.
-_OPEN = (0.43, 0.32, 0.23, 0.02)
-_N_OPEN_TOKENS = 4
+# -- 12.1 to 12.3: the cache, the log-probability of a text, a text that the beam misses -----------
 
+_STEPS = 20
+#: Of *la*, *maestra* after it, *duerme* and ``<eos>``, in the grammar's translations of *the teacher sleeps*.
+_LA_MAESTRA_DUERME = (0.45, 0.956, 1.0, 1.0)
+_NATS = sum(math.log(each) for each in _LA_MAESTRA_DUERME)
 
-def _targets(rng: np.random.Generator) -> tuple[Any]:
-    """Draw target ids [sentence, position]."""
-    import torch
-
-    shape = tuple(int(size) for size in rng.integers(3, 9, size=2))
-    return (torch.tensor(rng.integers(3, 35, size=shape)),)
-
-
-def _surprise(*probabilities: float) -> float:
-    """Return the sum of -ln p."""
-    return -sum(math.log(each) for each in probabilities)
-
-
-def _entropy(*counts: int) -> float:
-    """Return the entropy of shares, in nats."""
-    total = sum(counts)
-    return -sum(count / total * math.log(count / total) for count in counts)
-
-
-def _mean_surprise(*probabilities: float) -> float:
-    """Return the mean of -ln p, each p as often as it says, in nats."""
-    return -sum(each * math.log(each) for each in probabilities)
-
-
-def _steps(rng: np.random.Generator) -> tuple[int, int, int]:
-    """Draw a step, before the peak as often as behind it, a width and a warm-up."""
-    warmup = int(rng.integers(50, 4000))
-    before = rng.random() < 0.5
-    step = int(rng.integers(1, warmup)) if before else int(rng.integers(warmup + 1, 5 * warmup))
-    return step, int(rng.choice([128, 256, 512])), warmup
-
-
-def _paper_rate(step: int, d_model: int, warmup: int) -> float:
-    return (d_model * max(step, warmup)) ** -0.5 * min(1.0, step / warmup)
-
-
-EXERCISES = (
+_SEARCH = (
     Exercise(
         "11.1",
-        "Shift the targets",
-        Function(
-            lambda target: (target[:, :-1], target[:, 1:]),
-            _targets,
+        "Count what the cache saves",
+        Number(
+            _STEPS * (_STEPS + 1) / 2,
             (
                 Mistake(
-                    lambda target: (target, target),
-                    "Both parts are the whole target, so each position would have to say the token that "
-                    "it has just read. Which column does each part lose?",
+                    _STEPS**2,
+                    "You counted 20 positions in every step. Step 1 has only one.",
                 ),
                 Mistake(
-                    lambda target: (target[:, :-1], target[:, :-1]),
-                    "Both parts have lost their last column, so each position must say the token that it "
-                    "has just read. What should it say instead?",
+                    _STEPS * (_STEPS - 1) / 2,
+                    "You started with a step that reads nothing. Step 1 reads <sos>, and step 20 "
+                    "reads 20 tokens.",
                 ),
                 Mistake(
-                    lambda target: (target[:, 1:], target[:, :-1]),
-                    "The two parts are swapped: here the decoder reads the next token and must say the "
-                    "one before. What it reads should begin with <sos>.",
-                ),
-                Mistake(
-                    lambda target: (target[:-1], target[1:]),
-                    "You cut off a row, and a row is a sentence. The tokens of a sentence run along the "
-                    "second axis: target[:, …].",
-                ),
-                Mistake(
-                    lambda target: (target, target[:, 1:]),
-                    "What it must say is right. What it reads still has the last column, and there is "
-                    "nothing left to say after that.",
-                ),
-                Mistake(
-                    lambda target: (target[:, :-1], target),
-                    "What it reads is right. What it must say still begins with <sos>, which a decoder "
-                    "never has to say.",
+                    _STEPS,
+                    "That is with the cache. Without it, step 2 computes position 1 again.",
                 ),
             ),
-            right="One list of ids serves both: position i reads token i and must say token i + 1.",
+            tolerance=1e-6,
+            unit="positions",
+            right="About ten times as many. With 200 steps it would be about a hundred times as many.",
         ),
         (
-            "target[:, 2:5] takes columns 2, 3 and 4 of all rows. You may leave out either number.",
-            "The part that is read has every column but the last. A slice may end at -1.",
+            "Step 1 computes 1 position, step 2 computes 2, step 3 computes 3. Add them all up.",
+            "sum(range(1, 21)) adds the numbers from 1 to 20.",
         ),
     ),
     Exercise(
         "11.2",
-        "Compute the loss of one sentence",
+        "Compute the log-probability of a text",
         Number(
-            _surprise(*_PROBABILITIES) / 3,
+            _NATS,
             (
                 Mistake(
-                    _surprise(*_PROBABILITIES, _OF_PADDING) / 4,
-                    "You counted the padding. Padding asks nothing, and here it would more than double "
-                    "the loss.",
+                    math.exp(_NATS),
+                    "That is the probability, the product of the four. Take its natural logarithm.",
                 ),
                 Mistake(
-                    _surprise(*_PROBABILITIES) / 4,
-                    "You left out the padding's loss, but you still divided by four positions. How many "
-                    "tokens are real?",
+                    math.log(_LA_MAESTRA_DUERME[0]),
+                    "That is la alone. The probability of maestra after it counts too.",
                 ),
                 Mistake(
-                    _surprise(*_PROBABILITIES),
-                    "That is the sum over the three tokens. The loss is counted per token, so that long "
-                    "and short sentences can be compared.",
+                    math.log(_LA_MAESTRA_DUERME[1]),
+                    "You left out the first word: the text begins with la, which has probability 0.45.",
                 ),
                 Mistake(
-                    -_surprise(*_PROBABILITIES) / 3,
-                    "The size is right, but the sign isn't. The logarithm of a probability is below 0; a "
-                    "loss is not.",
+                    _NATS / 4,
+                    "That is the mean of the four logarithms. The logarithm of a product is their sum.",
                 ),
                 Mistake(
-                    _surprise(*_PROBABILITIES) / 3 / math.log(2),
-                    "That is in bits: you took the logarithm to base 2. For nats, use math.log.",
+                    _NATS / 2,
+                    "That is the mean of two logarithms. The logarithm of a product is their sum.",
                 ),
                 Mistake(
-                    _surprise(*_PROBABILITIES) / 3 / math.log(10),
-                    "You took the logarithm to base 10. For nats, use math.log.",
+                    -_NATS,
+                    "The size is right, but the sign isn't: a probability below 1 has a logarithm below 0.",
                 ),
                 Mistake(
-                    -math.log(sum(_PROBABILITIES) / 3),
-                    "You took the logarithm of the mean probability. Do it the other way round: first the "
-                    "logarithms, then their mean.",
+                    _NATS / math.log(2),
+                    "That is in bits, the logarithm to base 2. Nats use the natural logarithm, math.log.",
                 ),
                 Mistake(
-                    sum(_PROBABILITIES) / 3,
-                    "That is the mean probability. The loss is the mean of -ln p.",
+                    _NATS / math.log(10),
+                    "You took the logarithm to base 10. Nats use the natural logarithm, math.log.",
+                ),
+                Mistake(
+                    0.45 + 0.956,
+                    "You added the probabilities. Add their logarithms: math.log(0.45), and so on.",
+                ),
+                Mistake(
+                    math.log(0.55) + math.log(0.956),
+                    "You began with el, which has probability 0.55. This text begins with la.",
+                ),
+                Mistake(
+                    math.log(sum(_LA_MAESTRA_DUERME)),
+                    "You added the probabilities. For one word and then the next, multiply them.",
                 ),
             ),
-            unit="nats per token",
-            right="The least probable token, with 0.25, causes more than half of the loss.",
+            unit="nats",
+            right="As a probability that is 0.43: more than two in five.",
         ),
         (
-            "There are three real tokens: hola, mundo and <eos>.",
-            "-math.log(0.5) is 0.693. Do the same with the other two, add up, divide by three.",
+            "import math, and math.log(0.45) is the first number to add. The logarithm of 1 is 0.",
+            "The sum is between -0.8 and -0.9.",
         ),
     ),
     Exercise(
         "11.3",
-        "Find the loss of a student who looks at nothing",
+        "Measure how narrowly a text is missed",
         Number(
-            _entropy(*_COUNTS),
+            0.229,
             (
                 Mistake(
-                    math.log(35),
-                    "That is the even bet on all 35 tokens. This student knows that <eos> comes most "
-                    "often, and that English words never come.",
+                    -0.814,
+                    "That is the log-probability of la itself. How far is it behind the last candidate "
+                    "that was kept?",
                 ),
                 Mistake(
-                    math.log(len(_COUNTS)),
-                    "You gave each of the 16 tokens that occur the same probability. But <eos> is in "
-                    "every sentence, so it has a larger share.",
+                    0.331,
+                    "That is maestro in step 2. By then la maestra is already lost: look at step 1.",
                 ),
                 Mistake(
-                    _entropy(*_COUNTS, _N_PADDING),
-                    "You counted the padding as a token. Only the 23 real ones count.",
+                    10.95,
+                    "That is a candidate of the search with width 2. Set the width to 1, and look at la.",
                 ),
                 Mistake(
-                    _entropy(*_COUNTS[1:]),
-                    "You left out <eos>. The decoder must say it too, once in each sentence.",
+                    0.114,
+                    "You took the difference of the probabilities. The search ranks by "
+                    "log-probability: subtract those.",
                 ),
                 Mistake(
-                    _entropy(*_COUNTS) / math.log(2),
-                    "That is in bits: you took the logarithm to base 2. For nats, use math.log.",
+                    0.443,
+                    "That is the probability of la. Choose the candidate in the view and read why it "
+                    "was pruned.",
                 ),
                 Mistake(
-                    -math.log(_COUNTS[0] / sum(_COUNTS)),
-                    "That is the loss at one position where <eos> is right. Take the mean over all 23 "
-                    "positions.",
+                    -0.229,
+                    "The number is right, but a distance is never negative: leave out the minus sign.",
                 ),
             ),
-            unit="nats per token",
-            right="A training whose loss stays there has learned which tokens are frequent, and nothing "
-            "else. You will see this number again.",
+            tolerance=0.02,
+            unit="nats",
+            right="It misses the beam by 0.23 nats (0.20 in the grammar itself). In a search, a small "
+            "gap is enough to lose a text for good.",
         ),
         (
-            "Six of the 23 are <eos>, es and te come twice, and thirteen words come once.",
-            "A token that comes n times gets the probability n/23, and is right n times. Add up n/23 · "
-            "-ln(n/23) over the 16 tokens.",
+            "In the view, set the beam width to 1, go to step 1, and choose the la that is marked as pruned.",
+            "In Python: search.beam_width = 1; each candidate has token, status, reason and margin.",
         ),
     ),
+)
+
+# -- 12.4 and 12.5: the length penalty -------------------------------------------------------------
+
+
+def _texts(rng: np.random.Generator) -> tuple[float, int, float]:
+    """Draw a text's log-probability, its number of words, and a penalty."""
+    return float(-rng.uniform(0.5, 15)), int(rng.integers(1, 20)), float(rng.uniform(0.2, 2.0))
+
+
+def _score(log_prob: float, n_words: int, penalty: float) -> float:
+    return log_prob / ((5 + n_words + 1) / 6) ** penalty
+
+
+def _two_texts(rng: np.random.Generator) -> tuple[float, int, float, int]:
+    """Draw a short text and a longer, less probable one."""
+    log_prob, n_words = float(-rng.uniform(0.5, 6)), int(rng.integers(1, 10))
+    longer = log_prob * float(rng.uniform(1.05, 2.5))
+    return log_prob, n_words, longer, n_words + int(rng.integers(1, 8))
+
+
+def _tie(log_prob: float, n_words: int, longer_log_prob: float, longer_n_words: int) -> float:
+    return math.log(longer_log_prob / log_prob) / math.log((6 + longer_n_words) / (6 + n_words))
+
+
+_LENGTH_PENALTY = (
     Exercise(
         "11.4",
-        "Find the step at which a sentence is learned",
-        Number(
-            16,
+        "Write the score",
+        Function(
+            _score,
+            _texts,
             (
                 Mistake(
-                    13,
-                    "At step 13 it knows “the cat is black” and three others, but for “what is your name” "
-                    "it writes only “te”. Have you chosen the sentence?",
+                    lambda log_prob, n_words, penalty: log_prob / ((5 + n_words) / 6) ** penalty,
+                    "You counted only the words. <eos> is a token too, so n is one more.",
                 ),
                 Mistake(
-                    10,
-                    "At step 10 it writes “te te”. If you took 10 from watch.moment: that counts the "
-                    "moments, and each moment has its own step.",
+                    lambda log_prob, n_words, penalty: log_prob * ((6 + n_words) / 6) ** penalty,
+                    "You multiplied by the norm, so longer texts lose even more. Divide.",
                 ),
                 Mistake(
-                    19,
-                    "At step 19 it is right, but it was right before that. Drag further back.",
+                    lambda log_prob, n_words, penalty: log_prob / ((6 + n_words) / 6 * penalty),
+                    "You multiplied by the penalty. It is an exponent: ** penalty.",
                 ),
                 Mistake(
-                    35,
-                    "That is the large model. The exercise is about the small one.",
+                    lambda log_prob, n_words, penalty: log_prob / ((6 + n_words) / 6),
+                    "Your function ignores the penalty: it is the exponent of the norm.",
+                ),
+                Mistake(
+                    lambda log_prob, n_words, penalty: log_prob / (n_words + 1) ** penalty,
+                    "That is another norm, n to the power of the penalty, as in Hugging Face's "
+                    "library. Here the base is (5 + n) / 6.",
+                ),
+                Mistake(
+                    lambda log_prob, n_words, penalty: log_prob / (5 + (n_words + 1) / 6) ** penalty,
+                    "You divided only n by 6. The formula divides the whole of 5 + n.",
+                ),
+                Mistake(
+                    lambda log_prob, n_words, penalty: log_prob / (6 + n_words) / 6**penalty,
+                    "The power belongs to the whole fraction (5 + n) / 6. Put it in brackets "
+                    "before ** penalty.",
                 ),
             ),
-            tolerance=1e-6,
-            unit="steps",
-            right="At that step all six are right for the first time, and the heads are only half as sharp "
-            "as they get.",
+            right="Even an empty text has n = 1, and its norm is 1.",
         ),
         (
-            "Choose the sentence in the view, drag to the end, and then slowly back.",
-            "In Python: watch.sentence = 5, and watch.trace.moments[n].translations[5] for each n.",
+            "n = n_words + 1.",
+            "Divide log_prob by ((5 + n) / 6) ** penalty.",
         ),
     ),
     Exercise(
         "11.5",
-        "Write the paper's learning rate",
+        "Find where two texts tie",
         Function(
-            _paper_rate,
-            _steps,
+            _tie,
+            _two_texts,
             (
                 Mistake(
-                    lambda step, d_model, warmup: (d_model * step) ** -0.5,
-                    "It falls as it should, but there is no warm-up: step 1 has the highest rate of all. "
-                    "Up to the peak it should rise in a straight line.",
-                ),
-                Mistake(
-                    lambda step, d_model, warmup: (
-                        (d_model * warmup) ** -0.5
-                        * (step / warmup if step <= warmup else (step - warmup) ** -0.5 * warmup**0.5)
+                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
+                        math.log(longer_log_prob / log_prob) / math.log((5 + longer_n_words) / (5 + n_words))
                     ),
-                    "After the peak, count the steps from the start of the training, not from the peak.",
+                    "Nearly: you counted only the words. <eos> is a token of each text too.",
                 ),
                 Mistake(
-                    lambda step, d_model, warmup: (d_model * warmup) ** -0.5 * step / warmup,
-                    "It rises as it should, but it never stops rising. What happens after the peak?",
-                ),
-                Mistake(
-                    lambda step, d_model, warmup: (d_model * warmup) ** -0.5 * min(1.0, step / warmup),
-                    "It rises as it should, but then it stays at the peak. From there it should fall in "
-                    "proportion to 1/√step.",
-                ),
-                Mistake(
-                    lambda step, d_model, warmup: max(step**-0.5, step * warmup**-1.5) * d_model**-0.5,
-                    "You took the larger of the two, so the rate falls first and then rises. Take the "
-                    "smaller.",
-                ),
-                Mistake(
-                    lambda step, d_model, warmup: min(step**-0.5, step * warmup**-1.5),
-                    "The shape is right, but d_model is missing: wider models take smaller steps.",
-                ),
-                Mistake(
-                    lambda step, d_model, warmup: (
-                        (d_model * warmup) ** -0.5 * (step / warmup if step <= warmup else step**-0.5)
+                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
+                        -_tie(log_prob, n_words, longer_log_prob, longer_n_words)
                     ),
-                    "There is a jump after the peak. At step = warmup, the falling part has to be as high "
-                    "as the peak.",
+                    "The size is right, but the sign isn't: one of the two fractions is upside down.",
                 ),
                 Mistake(
-                    lambda step, d_model, warmup: (
-                        (d_model * warmup) ** -0.5 * min(step / warmup, warmup / step)
+                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
+                        longer_log_prob / log_prob / ((6 + longer_n_words) / (6 + n_words))
                     ),
-                    "After the peak, yours falls in proportion to 1/step. In proportion to 1/√step, it "
-                    "falls more slowly.",
+                    "You divided the two ratios. The penalty is an exponent: to bring it "
+                    "down, take the logarithm of both sides first.",
                 ),
                 Mistake(
-                    lambda step, d_model, warmup: (
-                        1 / (d_model * warmup) * min(1.0, step / warmup)
-                        if step <= warmup
-                        else 1 / (d_model * step)
+                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
+                        math.log(longer_log_prob / log_prob) / math.log((1 + longer_n_words) / (1 + n_words))
                     ),
-                    "The root is missing: the peak is 1 / √(d_model · warmup).",
+                    "The 5 of the norm is missing: its base is (5 + n) / 6.",
+                ),
+                Mistake(
+                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
+                        1 / _tie(log_prob, n_words, longer_log_prob, longer_n_words)
+                    ),
+                    "Your fraction is upside down: the log-probabilities go on top, the lengths below.",
+                ),
+                Mistake(
+                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
+                        (log_prob - longer_log_prob) / math.log((6 + longer_n_words) / (6 + n_words))
+                    ),
+                    "You took the difference of the log-probabilities. The scores are equal when "
+                    "their *ratio* is that of the norms.",
                 ),
             ),
-            tolerance=1e-9,  # absolute too, and rates are small
-            right="With d_model 512 and 4,000 steps of warm-up the peak is 0.0007.",
+            right="For buenos and buenos dias it is 0.27, which is why 0.6 was enough there and "
+            "not for hola mundo.",
         ),
         (
-            "Use two cases: step <= warmup, and what comes after.",
-            "Up to the peak it is peak · step / warmup. After it, it is d_model^-½ · step^-½, which at "
-            "step = warmup is the peak.",
-        ),
-    ),
-    Exercise(
-        "11.6",
-        "Find the lowest loss",
-        Number(
-            _mean_surprise(*_OPEN) / _N_OPEN_TOKENS,
-            (
-                Mistake(
-                    _mean_surprise(*_OPEN),
-                    "That is the entropy of the whole sentence. The loss is counted per token, and the "
-                    "sentence has four.",
-                ),
-                Mistake(
-                    _mean_surprise(*_OPEN) / (_N_OPEN_TOKENS - 1),
-                    "You divided by the three words. The model has to say <eos> too, so there are four "
-                    "tokens.",
-                ),
-                Mistake(
-                    math.log(len(_OPEN)) / _N_OPEN_TOKENS,
-                    "That is the loss of a model that gives all four translations the same probability. "
-                    "One that knows their probabilities loses less.",
-                ),
-                Mistake(
-                    -math.log(_OPEN[0]) / _N_OPEN_TOKENS,
-                    "That is the loss when “la maestra duerme” is in the batch. The other three come up "
-                    "too, and they cost more.",
-                ),
-                Mistake(
-                    _surprise(*_OPEN) / len(_OPEN) / _N_OPEN_TOKENS,
-                    "You counted the four translations equally. One that comes up twice in a hundred "
-                    "times counts less: weight each -ln p by its p.",
-                ),
-                Mistake(
-                    _mean_surprise(*_OPEN) / _N_OPEN_TOKENS / math.log(2),
-                    "That is in bits: you took the logarithm to base 2. For nats, use math.log.",
-                ),
-                Mistake(
-                    -_mean_surprise(*_OPEN) / _N_OPEN_TOKENS,
-                    "The size is right, but the sign isn't. The logarithm of a probability is below 0; a "
-                    "loss is not.",
-                ),
-                Mistake(
-                    0.0,
-                    "It would be 0 if there were only one translation. With four, no model can be certain "
-                    "which one comes.",
-                ),
-            ),
-            unit="nats per token",
-            right="vt.analysis.lowest_loss does the same for as many sentences as you like.",
-        ),
-        (
-            "-0.43 · math.log(0.43) is 0.363. Do the same with the other three probabilities, and add up.",
-            "The sum is what the whole sentence costs on average, and the sentence has four tokens.",
+            "Set the two scores equal. The 6 cancels, which leaves a ratio of log-probabilities "
+            "on one side and a ratio of (5 + n), to the power of the penalty, on the other.",
+            "If a = b ** x, then x = math.log(a) / math.log(b).",
         ),
     ),
 )
+
+# -- 12.6: top-p -----------------------------------------------------------------------------------
+
+
+def _distributions(rng: np.random.Generator) -> tuple[Any, float]:
+    """Draw probabilities [vocab], in no order, and a p."""
+    import torch
+
+    probabilities = rng.dirichlet(np.full(int(rng.integers(6, 12)), 0.6))
+    return torch.tensor(probabilities, dtype=torch.float32), float(rng.uniform(0.3, 0.95))
+
+
+def _keep_top_p(probabilities: Any, p: float) -> Any:
+    kept = _kept(probabilities, p)
+    return kept / kept.sum()
+
+
+def _kept(probabilities: Any, p: float, *, crossing: bool = True) -> Any:
+    """Return the probabilities, 0 where left out; with or without the word that reaches p."""
+    import torch
+
+    values, order = probabilities.sort(descending=True)
+    reached = values.cumsum(0)
+    left = (reached - values < p) if crossing else (reached <= p)
+    return torch.zeros_like(probabilities).scatter(0, order, values * left)
+
+
+def _sorted_top_p(probabilities: Any, p: float) -> Any:
+    return _keep_top_p(probabilities, p).sort(descending=True).values
+
+
+def _without_crossing(probabilities: Any, p: float) -> Any:
+    kept = _kept(probabilities, p, crossing=False)
+    return kept / kept.sum()
+
+
+def _each_at_least(probabilities: Any, p: float) -> Any:
+    kept = probabilities * (probabilities >= p)
+    return kept / kept.sum()
+
+
+def _softmaxed(probabilities: Any, p: float) -> Any:
+    return _kept(probabilities, p).softmax(0)
+
+
+def _unsorted(probabilities: Any, p: float) -> Any:
+    kept = probabilities * (probabilities.cumsum(0) - probabilities < p)
+    return kept / kept.sum()
+
+
+_SAMPLING = (
+    Exercise(
+        "11.6",
+        "Write the top-p filter",
+        Function(
+            _keep_top_p,
+            _distributions,
+            (
+                Mistake(
+                    _without_crossing,
+                    "You dropped the word that reaches p. Keep it: without it the rest has less than "
+                    "p, and if the first word has more than p, nothing is left at all.",
+                ),
+                Mistake(
+                    _kept,
+                    "You kept the right words, but they no longer sum to 1. Divide by their sum.",
+                ),
+                Mistake(
+                    _sorted_top_p,
+                    "The numbers are right but sorted by size. Put each back in the position of "
+                    "its word in the vocabulary.",
+                ),
+                Mistake(
+                    _each_at_least,
+                    "You kept words that each have p or more. It is their sum that must reach p.",
+                ),
+                Mistake(
+                    _softmaxed,
+                    "You took a softmax of what is left, so the dropped words are back. These are "
+                    "probabilities already: divide by their sum.",
+                ),
+                Mistake(
+                    _unsorted,
+                    "You added up in the order of the vocabulary. The most probable words come "
+                    "first: sort before you add.",
+                ),
+                Mistake(
+                    lambda probabilities, p: (
+                        _kept(probabilities, p)[_kept(probabilities, p) > 0] / _kept(probabilities, p).sum()
+                    ),
+                    "You returned only the words that are kept. Return one value for every word of the "
+                    "vocabulary, 0 where it is dropped.",
+                ),
+                Mistake(
+                    lambda probabilities, p: probabilities,
+                    "Nothing was dropped: these are the probabilities that you were given.",
+                ),
+            ),
+            right="How many words are kept depends on how sure the model is. Top-k always keeps "
+            "the same number.",
+        ),
+        (
+            "probabilities.sort(descending=True) returns the values and the positions that they "
+            "came from; values.cumsum(0) adds them up.",
+            "Keep a word if those before it have not reached p: values.cumsum(0) - values < p. "
+            "Write the kept ones into zeros at their positions, and divide by the sum.",
+        ),
+    ),
+)
+
+EXERCISES = (*_SEARCH, *_LENGTH_PENALTY, *_SAMPLING)

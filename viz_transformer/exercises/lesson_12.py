@@ -1,389 +1,257 @@
-"""Exercises of lesson 12, Decoding: the cache, a text's log-probability, length penalty, top-p."""
+"""Exercises of lesson 12, Reading heads honestly."""
 
 from __future__ import annotations
 
-import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Choice, CustomCheck, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.feedback import Check
+from viz_transformer.model import HeadChange, Interventions
+from viz_transformer.trace import KINDS
+from viz_transformer.translator import Translator, load_translator
 
-# -- 12.1 to 12.3: the cache, the log-probability of a text, a text that the beam misses -----------
+_COW = "the cow did not cross the street because it was too tired"
+_ALL, _SPARED = (0, 1, 2, 3), (0, 1, 3)
 
-_STEPS = 20
-#: Of *la*, *maestra* after it, *duerme* and ``<eos>``, in the grammar's translations of *the teacher sleeps*.
-_LA_MAESTRA_DUERME = (0.45, 0.956, 1.0, 1.0)
-_NATS = sum(math.log(each) for each in _LA_MAESTRA_DUERME)
+_GENDER = ("encoder", 1, 1)
+_ARTICLE = ("cross", 1, 2)
+_SUREST = ("decoder", 0, 0)
 
-_SEARCH = (
+
+@cache
+def _translator() -> Translator:
+    return load_translator()
+
+
+@cache
+def _loss(heads: tuple[int, ...] = (), *, judge_own: bool = False) -> float:
+    """Return the loss with these heads of decoder layer 1 off, in nats per token."""
+    translator = _translator()
+    off = Interventions(heads=[HeadChange("decoder", 1, head, factor=0) for head in heads])
+    target = None if judge_own else translator.translate(_COW).tokens
+    return float(-translator.log_probs(_COW, target, off).mean())
+
+
+def _rise(heads: tuple[int, ...]) -> float:
+    return _loss(heads) - _loss()
+
+
+def _head_of_gender(answer: Any) -> Check:
+    try:
+        kind, layer, head = answer
+        given = (str(kind), int(layer), int(head))
+    except (TypeError, ValueError):
+        return Check(False, _NO_HEAD)
+    if given == _GENDER:
+        return Check(
+            True,
+            "Without it, teacher can't learn whose book it is, and la maestra is the likeliest again.",
+        )
+    if given[0] not in list(KINDS) or given[1] not in (0, 1):
+        return Check(False, _NO_SUCH)
+    return Check(False, _WRONG_HEADS.get(given, _IDLE))
+
+
+_NO_HEAD = 'Give the kind, the layer and the head, such as ("cross", 0, 3).'
+_NO_SUCH = (
+    "There is no such head: the kind is encoder, decoder or cross, then comes the layer, 0 or 1, "
+    "and then the head, 0 to 3."
+)
+_IDLE = (
+    "With this head off, the Spanish is still el profesor. The table in the lab lists the heads "
+    "that matter most at its top: try those."
+)
+_WRONG_HEADS = {
+    _ARTICLE: "This head matters, but the Spanish is still el profesor without it. Another matters more.",
+    _SUREST: "Hardly any head is surer than this one, and without it the Spanish is still el profesor. "
+    "Go by the loss, not by the picture.",
+}
+
+
+def _before(weights: np.ndarray) -> float:
+    return float(np.diagonal(weights, offset=-1).mean())
+
+
+def _after(weights: np.ndarray) -> float:
+    return float(np.diagonal(weights, offset=1).mean())
+
+
+def _same(weights: np.ndarray) -> float:
+    return float(np.diagonal(weights).mean())
+
+
+def _first_counted(weights: np.ndarray) -> float:
+    return float(np.diagonal(weights, offset=-1).sum() / len(weights))
+
+
+def _summed(weights: np.ndarray) -> float:
+    return float(np.diagonal(weights, offset=-1).sum())
+
+
+def _a_head(rng: np.random.Generator) -> tuple[np.ndarray]:
+    n = int(rng.integers(3, 9))
+    return (rng.dirichlet(np.ones(n), size=n),)  # [query, key]
+
+
+EXERCISES = (
     Exercise(
         "12.1",
-        "Count what the cache saves",
+        "Find the best error rate that a head can have",
         Number(
-            _STEPS * (_STEPS + 1) / 2,
-            (
+            1 - 2 * 10 / 21,
+            mistakes=(
                 Mistake(
-                    _STEPS**2,
-                    "You counted 20 positions in every step. Step 1 has only one.",
+                    0,
+                    "Every link found is gold, but not every gold link was found: S has 11 links, "
+                    "and A has 10.",
                 ),
                 Mistake(
-                    _STEPS * (_STEPS - 1) / 2,
-                    "You started with a step that reads nothing. Step 1 reads <sos>, and step 20 "
-                    "reads 20 tokens.",
+                    1 / 11,
+                    "That is the share of gold links that are missing. The error rate divides by the "
+                    "found and the gold links together: put 10, 11 and 10 into the formula.",
                 ),
                 Mistake(
-                    _STEPS,
-                    "That is with the cache. Without it, step 2 computes position 1 again.",
+                    1 - 10 / 21,
+                    "The formula counts the links in both twice: 2 · |A ∩ S|.",
+                ),
+                Mistake(
+                    20 / 21,
+                    "That is how much is right. The error rate is 1 minus that.",
                 ),
             ),
-            tolerance=1e-6,
-            unit="positions",
-            right="About ten times as many. With 200 steps it would be about a hundred times as many.",
+            right="No head can do better here: it names only one English word for each Spanish one.",
         ),
-        (
-            "Step 1 computes 1 position, step 2 computes 2, step 3 computes 3. Add them all up.",
-            "sum(range(1, 21)) adds the numbers from 1 to 20.",
+        hints=(
+            "A is what the head found, S is the gold. How many are in A, how many in S, and how "
+            "many in both?",
+            "A has 10, S has 11, and all of A is in S.",
         ),
     ),
     Exercise(
         "12.2",
-        "Compute the log-probability of a text",
-        Number(
-            _NATS,
-            (
+        "Measure a previous-token head",
+        Function(
+            _before,
+            _a_head,
+            mistakes=(
                 Mistake(
-                    math.exp(_NATS),
-                    "That is the probability, the product of the four. Take its natural logarithm.",
+                    _after,
+                    "That is the token after. Rows are queries and columns are keys, so the token "
+                    "before is one to the left of the diagonal.",
                 ),
                 Mistake(
-                    math.log(_LA_MAESTRA_DUERME[0]),
-                    "That is la alone. The probability of maestra after it counts too.",
+                    _same,
+                    "That is the token itself, on the diagonal. The token before is one to the left of it.",
                 ),
                 Mistake(
-                    math.log(_LA_MAESTRA_DUERME[1]),
-                    "You left out the first word: the text begins with la, which has probability 0.45.",
+                    _first_counted,
+                    "You divided by the number of all queries. The first has no token before it, so "
+                    "the mean has one row fewer.",
                 ),
                 Mistake(
-                    _NATS / 4,
-                    "That is the mean of the four logarithms. The logarithm of a product is their sum.",
+                    lambda weights: float(np.diagonal(weights, offset=-1).sum() / (len(weights) - 2)),
+                    "You divided by one query too few: only the first is left out.",
                 ),
                 Mistake(
-                    _NATS / 2,
-                    "That is the mean of two logarithms. The logarithm of a product is their sum.",
+                    lambda weights: np.diagonal(weights, offset=-1),
+                    "Those are the right weights, one for each query. Return their mean.",
                 ),
-                Mistake(
-                    -_NATS,
-                    "The size is right, but the sign isn't: a probability below 1 has a logarithm below 0.",
-                ),
-                Mistake(
-                    _NATS / math.log(2),
-                    "That is in bits, the logarithm to base 2. Nats use the natural logarithm, math.log.",
-                ),
-                Mistake(
-                    _NATS / math.log(10),
-                    "You took the logarithm to base 10. Nats use the natural logarithm, math.log.",
-                ),
-                Mistake(
-                    0.45 + 0.956,
-                    "You added the probabilities. Add their logarithms: math.log(0.45), and so on.",
-                ),
-                Mistake(
-                    math.log(0.55) + math.log(0.956),
-                    "You began with el, which has probability 0.55. This text begins with la.",
-                ),
-                Mistake(
-                    math.log(sum(_LA_MAESTRA_DUERME)),
-                    "You added the probabilities. For one word and then the next, multiply them.",
-                ),
+                Mistake(_summed, "That is the sum over the queries. Return the mean."),
             ),
-            unit="nats",
-            right="As a probability that is 0.43: more than two in five.",
+            right="label_heads measures this too, and then asks how well chance would have done.",
         ),
-        (
-            "import math, and math.log(0.45) is the first number to add. The logarithm of 1 is 0.",
-            "The sum is between -0.8 and -0.9.",
+        hints=(
+            "For query i the token before is key i − 1, so the weights wanted are weights[1, 0], "
+            "weights[2, 1], weights[3, 2] and so on.",
+            "They are on the diagonal just below the main one: look up the offset of np.diagonal.",
         ),
     ),
     Exercise(
         "12.3",
-        "Measure how narrowly a text is missed",
-        Number(
-            0.229,
-            (
-                Mistake(
-                    -0.814,
-                    "That is the log-probability of la itself. How far is it behind the last candidate "
-                    "that was kept?",
-                ),
-                Mistake(
-                    0.331,
-                    "That is maestro in step 2. By then la maestra is already lost: look at step 1.",
-                ),
-                Mistake(
-                    10.95,
-                    "That is a candidate of the search with width 2. Set the width to 1, and look at la.",
-                ),
-                Mistake(
-                    0.114,
-                    "You took the difference of the probabilities. The search ranks by "
-                    "log-probability: subtract those.",
-                ),
-                Mistake(
-                    0.443,
-                    "That is the probability of la. Choose the candidate in the view and read why it "
-                    "was pruned.",
-                ),
-                Mistake(
-                    -0.229,
-                    "The number is right, but a distance is never negative: leave out the minus sign.",
-                ),
+        "Find the head that carries the gender",
+        CustomCheck(
+            _head_of_gender,
+            right_answer=_GENDER,
+            mistakes=(
+                *(Mistake(answer, message) for answer, message in _WRONG_HEADS.items()),
+                Mistake(("cross", 1, 0), _IDLE),
+                Mistake(("encoder", 3, 1), _NO_SUCH),
+                Mistake("encoder", _NO_HEAD),
             ),
-            tolerance=0.02,
-            unit="nats",
-            right="It misses the beam by 0.23 nats (0.20 in the grammar itself). In a search, a small "
-            "gap is enough to lose a text for good.",
         ),
-        (
-            "In the view, set the beam width to 1, go to step 1, and choose the la that is marked as pruned.",
-            "In Python: search.beam_width = 1; each candidate has token, status, reason and margin.",
+        hints=(
+            "Is his in the lab's sentence? Its table lists the heads that change the loss most first.",
+            "Click the first names of that table, one after the other, and read the first two "
+            "Spanish words each time.",
         ),
     ),
-)
-
-# -- 12.4 and 12.5: the length penalty -------------------------------------------------------------
-
-
-def _texts(rng: np.random.Generator) -> tuple[float, int, float]:
-    """Draw a text's log-probability, its number of words, and a penalty."""
-    return float(-rng.uniform(0.5, 15)), int(rng.integers(1, 20)), float(rng.uniform(0.2, 2.0))
-
-
-def _score(log_prob: float, n_words: int, penalty: float) -> float:
-    return log_prob / ((5 + n_words + 1) / 6) ** penalty
-
-
-def _two_texts(rng: np.random.Generator) -> tuple[float, int, float, int]:
-    """Draw a short text and a longer, less probable one."""
-    log_prob, n_words = float(-rng.uniform(0.5, 6)), int(rng.integers(1, 10))
-    longer = log_prob * float(rng.uniform(1.05, 2.5))
-    return log_prob, n_words, longer, n_words + int(rng.integers(1, 8))
-
-
-def _tie(log_prob: float, n_words: int, longer_log_prob: float, longer_n_words: int) -> float:
-    return math.log(longer_log_prob / log_prob) / math.log((6 + longer_n_words) / (6 + n_words))
-
-
-_LENGTH_PENALTY = (
     Exercise(
         "12.4",
-        "Write the score",
-        Function(
-            _score,
-            _texts,
-            (
+        "Switch three heads off together",
+        Number(
+            lambda: _rise(_SPARED),
+            mistakes=(
                 Mistake(
-                    lambda log_prob, n_words, penalty: log_prob / ((5 + n_words) / 6) ** penalty,
-                    "You counted only the words. <eos> is a token too, so n is one more.",
+                    lambda: sum(_rise((head,)) for head in _SPARED),
+                    "You added up what each head does alone. Switch off all three in one "
+                    "Interventions, with three HeadChanges in its list.",
                 ),
                 Mistake(
-                    lambda log_prob, n_words, penalty: log_prob * ((6 + n_words) / 6) ** penalty,
-                    "You multiplied by the norm, so longer texts lose even more. Divide.",
+                    lambda: _rise((2,)),
+                    "You switched off head 2. Switch off 0, 1 and 3, and leave head 2 on.",
                 ),
                 Mistake(
-                    lambda log_prob, n_words, penalty: log_prob / ((6 + n_words) / 6 * penalty),
-                    "You multiplied by the penalty. It is an exponent: ** penalty.",
+                    lambda: -_rise(_SPARED),
+                    "The size is right, but the sign isn't: the loss is the mean of the negative "
+                    "log-probabilities, and it rises.",
                 ),
                 Mistake(
-                    lambda log_prob, n_words, penalty: log_prob / ((6 + n_words) / 6),
-                    "Your function ignores the penalty: it is the exponent of the norm.",
+                    lambda: _rise(_ALL),
+                    "You switched off the whole layer. Leave head 2 on.",
                 ),
                 Mistake(
-                    lambda log_prob, n_words, penalty: log_prob / (n_words + 1) ** penalty,
-                    "That is another norm, n to the power of the penalty, as in Hugging Face's "
-                    "library. Here the base is (5 + n) / 6.",
-                ),
-                Mistake(
-                    lambda log_prob, n_words, penalty: log_prob / (5 + (n_words + 1) / 6) ** penalty,
-                    "You divided only n by 6. The formula divides the whole of 5 + n.",
-                ),
-                Mistake(
-                    lambda log_prob, n_words, penalty: log_prob / (6 + n_words) / 6**penalty,
-                    "The power belongs to the whole fraction (5 + n) / 6. Put it in brackets "
-                    "before ** penalty.",
+                    lambda: _loss(_SPARED, judge_own=True) - _loss(),
+                    "Without target, the changed model is judged by the words that it writes now, "
+                    "which it finds likely. Give log_probs the same target both times.",
                 ),
             ),
-            right="Even an empty text has n = 1, and its norm is 1.",
+            tolerance=2e-2,
+            unit="nats per token",
+            right="Over a hundred times what the three did alone: each was standing in for the others.",
         ),
-        (
-            "n = n_words + 1.",
-            "Divide log_prob by ((5 + n) / 6) ** penalty.",
+        hints=(
+            "Interventions takes a list: one HeadChange for each of the three heads.",
+            "With the three off, compute the mean of −log_probs(cow, target, …) as `before` is "
+            "computed above, and subtract `before`.",
         ),
     ),
     Exercise(
         "12.5",
-        "Find where two texts tie",
-        Function(
-            _tie,
-            _two_texts,
-            (
+        "Say what two trainings show",
+        Choice(
+            "A",
+            ("A", "B", "C"),
+            mistakes=(
                 Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        math.log(longer_log_prob / log_prob) / math.log((5 + longer_n_words) / (5 + n_words))
-                    ),
-                    "Nearly: you counted only the words. <eos> is a token of each text too.",
+                    "B",
+                    "Look at the last row. When the answer is read at it, hiding both nouns from it "
+                    "costs most of the right answers. There the look is needed.",
                 ),
                 Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        -_tie(log_prob, n_words, longer_log_prob, longer_n_words)
-                    ),
-                    "The size is right, but the sign isn't: one of the two fractions is upside down.",
-                ),
-                Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        longer_log_prob / log_prob / ((6 + longer_n_words) / (6 + n_words))
-                    ),
-                    "You divided the two ratios. The penalty is an exponent: to bring it "
-                    "down, take the logarithm of both sides first.",
-                ),
-                Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        math.log(longer_log_prob / log_prob) / math.log((1 + longer_n_words) / (1 + n_words))
-                    ),
-                    "The 5 of the norm is missing: its base is (5 + n) / 6.",
-                ),
-                Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        1 / _tie(log_prob, n_words, longer_log_prob, longer_n_words)
-                    ),
-                    "Your fraction is upside down: the log-probabilities go on top, the lengths below.",
-                ),
-                Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        (log_prob - longer_log_prob) / math.log((6 + longer_n_words) / (6 + n_words))
-                    ),
-                    "You took the difference of the log-probabilities. The scores are equal when "
-                    "their *ratio* is that of the norms.",
+                    "C",
+                    "Look at blind in the first row: with that look made impossible, the answers "
+                    "are still right.",
                 ),
             ),
-            right="For buenos and buenos dias it is 0.27, which is why 0.6 was enough there and "
-            "not for hola mundo.",
+            right="The pictures of the two look alike. What a look is worth depends on where the "
+            "answer is read, and only the change showed it.",
         ),
-        (
-            "Set the two scores equal. The 6 cancels, which leaves a ratio of log-probabilities "
-            "on one side and a ratio of (5 + n), to the power of the penalty, on the other.",
-            "If a = b ** x, then x = math.log(a) / math.log(b).",
+        hints=(
+            "Compare right and blind in the first row, then in the last.",
+            "In which of the two rows does hiding the nouns from it cost answers?",
         ),
     ),
 )
-
-# -- 12.6: top-p -----------------------------------------------------------------------------------
-
-
-def _distributions(rng: np.random.Generator) -> tuple[Any, float]:
-    """Draw probabilities [vocab], in no order, and a p."""
-    import torch
-
-    probabilities = rng.dirichlet(np.full(int(rng.integers(6, 12)), 0.6))
-    return torch.tensor(probabilities, dtype=torch.float32), float(rng.uniform(0.3, 0.95))
-
-
-def _keep_top_p(probabilities: Any, p: float) -> Any:
-    kept = _kept(probabilities, p)
-    return kept / kept.sum()
-
-
-def _kept(probabilities: Any, p: float, *, crossing: bool = True) -> Any:
-    """Return the probabilities, 0 where left out; with or without the word that reaches p."""
-    import torch
-
-    values, order = probabilities.sort(descending=True)
-    reached = values.cumsum(0)
-    left = (reached - values < p) if crossing else (reached <= p)
-    return torch.zeros_like(probabilities).scatter(0, order, values * left)
-
-
-def _sorted_top_p(probabilities: Any, p: float) -> Any:
-    return _keep_top_p(probabilities, p).sort(descending=True).values
-
-
-def _without_crossing(probabilities: Any, p: float) -> Any:
-    kept = _kept(probabilities, p, crossing=False)
-    return kept / kept.sum()
-
-
-def _each_at_least(probabilities: Any, p: float) -> Any:
-    kept = probabilities * (probabilities >= p)
-    return kept / kept.sum()
-
-
-def _softmaxed(probabilities: Any, p: float) -> Any:
-    return _kept(probabilities, p).softmax(0)
-
-
-def _unsorted(probabilities: Any, p: float) -> Any:
-    kept = probabilities * (probabilities.cumsum(0) - probabilities < p)
-    return kept / kept.sum()
-
-
-_SAMPLING = (
-    Exercise(
-        "12.6",
-        "Write the top-p filter",
-        Function(
-            _keep_top_p,
-            _distributions,
-            (
-                Mistake(
-                    _without_crossing,
-                    "You dropped the word that reaches p. Keep it: without it the rest has less than "
-                    "p, and if the first word has more than p, nothing is left at all.",
-                ),
-                Mistake(
-                    _kept,
-                    "You kept the right words, but they no longer sum to 1. Divide by their sum.",
-                ),
-                Mistake(
-                    _sorted_top_p,
-                    "The numbers are right but sorted by size. Put each back in the position of "
-                    "its word in the vocabulary.",
-                ),
-                Mistake(
-                    _each_at_least,
-                    "You kept words that each have p or more. It is their sum that must reach p.",
-                ),
-                Mistake(
-                    _softmaxed,
-                    "You took a softmax of what is left, so the dropped words are back. These are "
-                    "probabilities already: divide by their sum.",
-                ),
-                Mistake(
-                    _unsorted,
-                    "You added up in the order of the vocabulary. The most probable words come "
-                    "first: sort before you add.",
-                ),
-                Mistake(
-                    lambda probabilities, p: (
-                        _kept(probabilities, p)[_kept(probabilities, p) > 0] / _kept(probabilities, p).sum()
-                    ),
-                    "You returned only the words that are kept. Return one value for every word of the "
-                    "vocabulary, 0 where it is dropped.",
-                ),
-                Mistake(
-                    lambda probabilities, p: probabilities,
-                    "Nothing was dropped: these are the probabilities that you were given.",
-                ),
-            ),
-            right="How many words are kept depends on how sure the model is. Top-k always keeps "
-            "the same number.",
-        ),
-        (
-            "probabilities.sort(descending=True) returns the values and the positions that they "
-            "came from; values.cumsum(0) adds them up.",
-            "Keep a word if those before it have not reached p: values.cumsum(0) - values < p. "
-            "Write the kept ones into zeros at their positions, and divide by the sum.",
-        ),
-    ),
-)
-
-EXERCISES = (*_SEARCH, *_LENGTH_PENALTY, *_SAMPLING)

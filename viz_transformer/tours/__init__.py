@@ -8,16 +8,19 @@ from pkgutil import iter_modules
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.tour import Tour
 
-_NUMBERED = "lesson_"
+_NUMBERED, _FURTHER = "lesson_", "further_"
+_MODULES = {
+    name.removeprefix(_NUMBERED).removeprefix(_FURTHER).lstrip("0"): name
+    for name in (one.name for one in iter_modules(__path__))
+}
 
 
-def lessons_with_tours() -> tuple[int, ...]:
-    """Return the numbers of the lessons that have a tour."""
-    names = (one.name for one in iter_modules(__path__))
-    return tuple(sorted(int(name.removeprefix(_NUMBERED)) for name in names))
+def lessons_with_tours() -> tuple[str, ...]:
+    """Return the lessons that have a tour: their numbers, and topics of *Going further*."""
+    return tuple(sorted(_MODULES, key=lambda name: (not name.isdigit(), name.zfill(2))))
 
 
-def lesson_tour(number: int | str) -> Tour:
+def lesson_tour(lesson: int | str) -> Tour:
     """Return the tour of a lesson: its main view, and a caption for each state worth showing.
 
     Click the view's *Present* to fill the screen, and step with the arrow keys. The steps can be
@@ -27,13 +30,13 @@ def lesson_tour(number: int | str) -> Tour:
     >>> view = vt.lesson_tour(6)
 
     Args:
-        number: the lesson's number.
+        lesson: its number, or the topic of a notebook of *Going further*.
 
     Raises:
-        UserError: if there is no tour of that number.
+        UserError: if it has no tour.
     """
-    known = lessons_with_tours()
-    if str(number) not in {str(each) for each in known}:
-        raise UserError(f"there is no tour of lesson {number!r}; choose one of {', '.join(map(str, known))}")
-    made: Tour = import_module(f"{__name__}.{_NUMBERED}{int(number):02}").make()
+    if str(lesson) not in _MODULES:
+        known = ", ".join(lessons_with_tours())
+        raise UserError(f"there is no tour of lesson {lesson!r}; choose one of {known}")
+    made: Tour = import_module(f"{__name__}.{_MODULES[str(lesson)]}").make()
     return made

@@ -1,41 +1,57 @@
-"""Tour of lesson 8: one word is changed, and each part of a block tells which outputs move."""
+"""Tour of lesson 8: masks that keep a secret, and masks that leak."""
 
 from __future__ import annotations
 
-from viz_transformer.widgets.block_lab.live import block_lab
+from viz_transformer.translator import load_translator
+from viz_transformer.widgets.mask_lab.live import mask_lab
 from viz_transformer.widgets.tour import Tour
+
+SENTENCES = ["the black cat is very tired", "Maria sees the queen"]
 
 
 def make() -> Tour:
-    """Return the tour: the second block, a norm that leaks, the first block, another sentence."""
-    black_cat = {"sentence": "the black cat sleeps"}
-    second, first = {**black_cat, "layer": 1}, {**black_cat, "layer": 0}
+    """Return the tour: the three right masks, then mistakes, each with a word that gives it away."""
+    right = {"side": "right", "padding": True, "causal": True, "mistake": "none", "sentence": 0}
+    decoder = {**right, "kind": "decoder", "edited": 3}
+    cross = {**right, "kind": "cross", "causal": False, "sentence": 1, "edited": 5}
     return Tour(
-        block_lab(),
+        mask_lab(load_translator(), SENTENCES),
         [
             {
-                "caption": "“cat” is changed. In self-attention, every word's output moves.",
-                "state": {**second, "changed": 2},
+                "caption": "The decoder's mask: a word attends to itself and to the words before it.",
+                "state": decoder,
             },
             {
-                "caption": "Now “the”: in LayerNorm and the feed-forward network, no other output moves.",
-                "state": {**second, "changed": 0},
+                "caption": "Without the look-ahead mask, replacing “negro” moves earlier outputs: a leak.",
+                "state": {**decoder, "causal": False},
             },
             {
-                "caption": "Now “sleeps”: a norm over the words lets them meet too. No mask stops that leak.",
-                "state": {**second, "changed": 3},
+                "caption": "The encoder's mask closes the columns of the padding, and nothing else.",
+                "state": {**right, "kind": "encoder", "causal": False, "sentence": 1, "edited": 5},
             },
             {
-                "caption": "In the first block, change “cat”: “the”, “black” and “sleeps” hardly move.",
-                "state": {**first, "changed": 2},
+                "caption": "Without the padding mask, replacing a padding token moves every word's vector.",
+                "state": {
+                    **right,
+                    "kind": "encoder",
+                    "causal": False,
+                    "padding": False,
+                    "sentence": 1,
+                    "edited": 5,
+                },
             },
             {
-                "caption": "Change <eos> there, and every word moves: in this block they all attend to it.",
-                "state": {**first, "changed": 4},
+                "caption": "Cross-attention: the queries are Spanish, the keys English. The English padding "
+                "is closed.",
+                "state": cross,
             },
             {
-                "caption": "Another sentence, the same rule: the other words notice in attention alone.",
-                "state": {"sentence": "the dog sees the cat", "layer": 1, "changed": 1},
+                "caption": "Closed with the Spanish padding instead, one English padding token stays open.",
+                "state": {**cross, "mistake": "target_padding"},
+            },
+            {
+                "caption": "Padding on the left: the first row may attend to nothing at all.",
+                "state": {**decoder, "side": "left", "sentence": 1, "edited": 3},
             },
         ],
     )

@@ -1,52 +1,41 @@
-"""Tour of lesson 9: the shapes and the parameters of an encoder–decoder."""
+"""Tour of lesson 9: one word is changed, and each part of a block tells which outputs move."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from viz_transformer.widgets.model_summary_lab.live import model_summary_lab
+from viz_transformer.widgets.block_lab.live import block_lab
 from viz_transformer.widgets.tour import Tour
-
-_BASE = {
-    "n_source": 6,
-    "n_target": 4,
-    "d_model": 512,
-    "n_heads": 8,
-    "d_ff": 2048,
-    "n_layers": 6,
-    "vocab_size": 35,
-}
 
 
 def make() -> Tour:
-    """Return the tour: the base model, its size changed one number at a time."""
+    """Return the tour: the second block, a norm that leaks, the first block, another sentence."""
+    black_cat = {"sentence": "the black cat sleeps"}
+    second, first = {**black_cat, "layer": 1}, {**black_cat, "layer": 0}
     return Tour(
-        model_summary_lab(),
+        block_lab(),
         [
-            _step(
-                "An encoder reads 6 tokens, and a decoder has written 4. Read both towers from the bottom up."
-            ),
-            _step("Twelve source tokens: the decoder changes only in cross-attention.", n_source=12),
-            _step("Eight tokens written: the encoder doesn't change at all.", n_target=8),
-            _step("Sixteen heads are half as wide. The number of parameters stays the same.", n_heads=16),
-            _step(
-                "Twelve layers in each stack: the shapes stay, and the parameters nearly double.", n_layers=12
-            ),
-            _step(
-                "Everything twice as wide: about four times the parameters.",
-                d_model=1024,
-                d_ff=4096,
-            ),
-            _step(
-                "Width 32, 2 layers: 43,104 parameters are enough for six pairs of sentences.",
-                d_model=32,
-                n_heads=4,
-                d_ff=64,
-                n_layers=2,
-            ),
+            {
+                "caption": "“cat” is changed. In self-attention, every word's output moves.",
+                "state": {**second, "changed": 2},
+            },
+            {
+                "caption": "Now “the”: in LayerNorm and the feed-forward network, no other output moves.",
+                "state": {**second, "changed": 0},
+            },
+            {
+                "caption": "Now “sleeps”: a norm over the words lets them meet too. No mask stops that leak.",
+                "state": {**second, "changed": 3},
+            },
+            {
+                "caption": "In the first block, change “cat”: “the”, “black” and “sleeps” hardly move.",
+                "state": {**first, "changed": 2},
+            },
+            {
+                "caption": "Change <eos> there, and every word moves: in this block they all attend to it.",
+                "state": {**first, "changed": 4},
+            },
+            {
+                "caption": "Another sentence, the same rule: the other words notice in attention alone.",
+                "state": {"sentence": "the dog sees the cat", "layer": 1, "changed": 1},
+            },
         ],
     )
-
-
-def _step(caption: str, **changes: int) -> dict[str, Any]:
-    return {"caption": caption, "state": {**_BASE, **changes}}

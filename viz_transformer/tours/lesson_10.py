@@ -1,26 +1,32 @@
-"""Tour of lesson 10: what an untrained model says, by the size of its embeddings."""
+"""Tour of lesson 10: the heads of the bundled translator while it learns."""
 
 from __future__ import annotations
 
-from viz_transformer.widgets.initial_loss_lab.live import initial_loss_lab
+from viz_transformer._files import bundled
+from viz_transformer.trace import TrainingTrace
 from viz_transformer.widgets.tour import Tour
+from viz_transformer.widgets.training_scrubber import watch_training
 
+#: A caption for the moment at each step of the training.
 _CAPTIONS = {
-    1.0: "An untrained model has read “el gato”. PyTorch's own embeddings make it sure of “gato”, the "
-    "word that it has just read.",
-    0.2: "Embeddings a fifth of the size: smaller logits, a smaller loss, and still an echo.",
-    512**-0.5: "1/√512 is the start that suits √d_model. The loss is still three times that of an even bet.",
-    0.02: "0.02, where GPT-2 and BERT start: the loss is close to ln 35, and the echo is still there.",
-    0.005: "Smaller still: all logits are nearly equal, so this is an even bet on 35 tokens.",
+    0: "Step 0: every parameter is random, so each head looks nearly everywhere. It writes “esas esas esas”.",
+    86: "Step 86: the heads are still broad, and it has found a frequent word: “el el el”.",
+    131: "Step 131: “el gato”. The heads begin to sharpen.",
+    189: "Step 189: “el gato negro negro”. The adjective now follows the noun.",
+    264: "Step 264: “el gato blanco duerme”. Only the colour is wrong.",
+    358: "Step 358: “el gato negro duerme” is right for the first time.",
+    8000: "Step 8,000: the same words, and much clearer heads. Nobody told a head where to look.",
 }
 
 
 def make() -> Tour:
-    """Return the tour: one embedding table, scaled from 1 down to 0.005."""
+    """Return the tour: one sentence, from random words to the right ones."""
+    run = TrainingTrace.load(bundled("data/en-es/training.npz"))
+    steps = [moment.step for moment in run.moments]
     return Tour(
-        initial_loss_lab(sentence=2, place=2),
+        watch_training(run),
         [
-            {"caption": caption, "state": {"std": std, "sentence": 2, "place": 2}}
-            for std, caption in _CAPTIONS.items()
+            {"caption": caption, "state": {"moment": steps.index(step), "sentence": 0, "kind": "cross"}}
+            for step, caption in _CAPTIONS.items()
         ],
     )

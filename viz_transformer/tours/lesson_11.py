@@ -1,32 +1,50 @@
-"""Tour of lesson 11: the heads of the bundled translator while it learns."""
+"""The tour of lesson 11: a search goes down the garden path, and a wider one does not."""
 
 from __future__ import annotations
 
-from viz_transformer._files import bundled
-from viz_transformer.trace import TrainingTrace
+from viz_transformer.translator import load_translator
+from viz_transformer.widgets.beam_stepper.live import beam_stepper
 from viz_transformer.widgets.tour import Tour
-from viz_transformer.widgets.training_scrubber import watch_training
-
-#: A caption for the moment at each step of the training.
-_CAPTIONS = {
-    0: "Step 0: every parameter is random, so each head looks nearly everywhere. It writes “esas esas esas”.",
-    86: "Step 86: the heads are still broad, and it has found a frequent word: “el el el”.",
-    131: "Step 131: “el gato”. The heads begin to sharpen.",
-    189: "Step 189: “el gato negro negro”. The adjective now follows the noun.",
-    264: "Step 264: “el gato blanco duerme”. Only the colour is wrong.",
-    358: "Step 358: “el gato negro duerme” is right for the first time.",
-    8000: "Step 8,000: the same words, and much clearer heads. Nobody told a head where to look.",
-}
 
 
 def make() -> Tour:
-    """Return the tour: one sentence, from random words to the right ones."""
-    run = TrainingTrace.load(bundled("data/en-es/training.npz"))
-    steps = [moment.step for moment in run.moments]
+    """Return the tour: greedy search, a beam of two, four translations, and draws."""
+    view = beam_stepper(load_translator(), "the teacher sleeps", beam_width=1, length_penalty=0.0)
+    beam, draws = {"method": "beam"}, {"method": "sample"}
     return Tour(
-        watch_training(run),
+        view,
         [
-            {"caption": caption, "state": {"moment": steps.index(step), "sentence": 0, "kind": "cross"}}
-            for step, caption in _CAPTIONS.items()
+            {
+                "caption": "Greedy search keeps the most probable first word, el. La is pruned.",
+                "state": {**beam, "beam_width": 1, "step": 0},
+            },
+            {
+                "caption": "It ends with el profesor duerme. Each word was the best of its step.",
+                "state": {**beam, "beam_width": 1, "step": 3},
+            },
+            {
+                "caption": "A beam of two keeps both el and la.",
+                "state": {**beam, "beam_width": 2, "step": 0},
+            },
+            {
+                "caption": "One step later, la maestra overtakes el profesor.",
+                "state": {**beam, "beam_width": 2, "step": 1},
+            },
+            {
+                "caption": "La maestra duerme wins: the best first word didn't begin the best text.",
+                "state": {**beam, "beam_width": 2, "step": 3},
+            },
+            {
+                "caption": "A beam of four finds all four translations that the grammar allows.",
+                "state": {**beam, "beam_width": 4, "step": 3},
+            },
+            {
+                "caption": "Sampling draws each word with its probability, so each text gets its turn.",
+                "state": {**draws, "step": 0, "temperature": 1.0},
+            },
+            {
+                "caption": "At a low temperature nearly every draw takes the most probable word.",
+                "state": {**draws, "step": 0, "temperature": 0.2},
+            },
         ],
     )

@@ -1,50 +1,48 @@
-"""The tour of lesson 12: a search goes down the garden path, and a wider one does not."""
+"""The tour of lesson 12: a picture of a head, and what it does not show."""
 
 from __future__ import annotations
 
 from viz_transformer.translator import load_translator
-from viz_transformer.widgets.beam_stepper.live import beam_stepper
+from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.tour import Tour
+
+_TIRED = "the animal did not cross the street because it was too tired"
 
 
 def make() -> Tour:
-    """Return the tour: greedy search, a beam of two, four translations, and draws."""
-    view = beam_stepper(load_translator(), "the teacher sleeps", beam_width=1, length_penalty=0.0)
-    beam, draws = {"method": "beam"}, {"method": "sample"}
+    """Return the tour: one head's rows, heads that rest, dictionaries, and the odd one out."""
+    trace = load_translator().trace(_TIRED)
+    view = explore(trace, kind="encoder", layer=1, head=1)
+    source, target = trace.source_tokens, trace.query_tokens("cross")
+    gaze = {"kind": "encoder", "layer": 1, "head": 1}
     return Tour(
         view,
         [
             {
-                "caption": "Greedy search keeps the most probable first word, el. La is pruned.",
-                "state": {**beam, "beam_width": 1, "step": 0},
+                "caption": "In this head tired attends to animal. Does the model know who is tired?",
+                "state": {**gaze, "query": source.index("tired")},
             },
             {
-                "caption": "It ends with el profesor duerme. Each word was the best of its step.",
-                "state": {**beam, "beam_width": 1, "step": 3},
+                "caption": "Here it means the animal, yet in the same head it attends to did.",
+                "state": {**gaze, "query": source.index("it")},
             },
             {
-                "caption": "A beam of two keeps both el and la.",
-                "state": {**beam, "beam_width": 2, "step": 0},
+                "caption": "The heads of encoder layer 0 rest on <eos>. Switch one of the first three off: "
+                "hardly anything changes.",
+                "state": {"kind": "encoder", "layer": 0, "head": 0, "query": source.index("it")},
             },
             {
-                "caption": "One step later, la maestra overtakes el profesor.",
-                "state": {**beam, "beam_width": 2, "step": 1},
+                "caption": "This head is nearly a dictionary: cansado attends to tired.",
+                "state": {"kind": "cross", "layer": 1, "head": 0, "query": target.index("cansado")},
             },
             {
-                "caption": "La maestra duerme wins: the best first word didn't begin the best text.",
-                "state": {**beam, "beam_width": 2, "step": 3},
+                "caption": "This one has a worse error rate as a dictionary, and the model needs it "
+                "twice as much.",
+                "state": {"kind": "cross", "layer": 1, "head": 2, "query": None},
             },
             {
-                "caption": "A beam of four finds all four translations that the grammar allows.",
-                "state": {**beam, "beam_width": 4, "step": 3},
-            },
-            {
-                "caption": "Sampling draws each word with its probability, so each text gets its turn.",
-                "state": {**draws, "step": 0, "temperature": 1.0},
-            },
-            {
-                "caption": "At a low temperature nearly every draw takes the most probable word.",
-                "state": {**draws, "step": 0, "temperature": 0.2},
+                "caption": "Where a head looks doesn't tell you whether it is needed. Switch it off to see.",
+                "state": {**gaze, "query": None},
             },
         ],
     )

@@ -1,48 +1,42 @@
-"""The tour of lesson 13: a picture of a head, and what it does not show."""
+"""The tour of lesson 13: heads of a real language model, on one sentence."""
 
 from __future__ import annotations
 
-from viz_transformer.translator import load_translator
+from viz_transformer.recipes import real_trace
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.tour import Tour
 
-_TIRED = "the animal did not cross the street because it was too tired"
-
 
 def make() -> Tour:
-    """Return the tour: one head's rows, heads that rest, dictionaries, and the odd one out."""
-    trace = load_translator().trace(_TIRED)
-    view = explore(trace, kind="encoder", layer=1, head=1)
-    source, target = trace.source_tokens, trace.query_tokens("cross")
-    gaze = {"kind": "encoder", "layer": 1, "head": 1}
+    """Return the tour: the causal mask, a sink, and how a name and a phrase are found again."""
+    phrase = {"layer": 17, "head": 4}
     return Tour(
-        view,
+        explore(real_trace("gpt-repeats")),
         [
             {
-                "caption": "In this head tired attends to animal. Does the model know who is tired?",
-                "state": {**gaze, "query": source.index("tired")},
+                "caption": "SmolLM2, a language model of 30 layers with 9 heads each, reads a sentence "
+                "whose beginning is repeated. Every head has a causal mask.",
+                "state": {"layer": 0, "head": 0, "query": None},
             },
             {
-                "caption": "Here it means the animal, yet in the same head it attends to did.",
-                "state": {**gaze, "query": source.index("it")},
+                "caption": "Most heads of layer 5 rest on the first token, an attention sink.",
+                "state": {"layer": 5, "head": 0, "query": None},
             },
             {
-                "caption": "The heads of encoder layer 0 rest on <eos>. Switch one of the first three off: "
-                "hardly anything changes.",
-                "state": {"kind": "encoder", "layer": 0, "head": 0, "query": source.index("it")},
+                "caption": "One head of layer 17 has a second diagonal: the repeated phrase.",
+                "state": {**phrase, "query": None},
             },
             {
-                "caption": "This head is nearly a dictionary: cansado attends to tired.",
-                "state": {"kind": "cross", "layer": 1, "head": 0, "query": target.index("cansado")},
+                "caption": "The second “D” attends to “umb”, which followed the first “D”.",
+                "state": {**phrase, "query": 19},
             },
             {
-                "caption": "This one has a worse error rate as a dictionary, and the model needs it "
-                "twice as much.",
-                "state": {"kind": "cross", "layer": 1, "head": 2, "query": None},
+                "caption": "The second “umb” attends to “rak”. This is an induction head.",
+                "state": {**phrase, "query": 20},
             },
             {
-                "caption": "Where a head looks doesn't tell you whether it is needed. Switch it off to see.",
-                "state": {**gaze, "query": None},
+                "caption": "Another head does the same one layer later.",
+                "state": {"layer": 18, "head": 6, "query": 20},
             },
         ],
     )

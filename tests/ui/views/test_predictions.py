@@ -21,6 +21,32 @@ def line() -> Figure:
     return figure
 
 
+def test_an_explanation_is_written_compared_judged_and_kept(
+    page: Page, folder_thrown_away: None, tmp_path: Path
+) -> None:
+    errors = errors_of(page)
+    asked = vt.explain("Why √d_k?", "Softmax <b>saturates</b>.", afterwards="See *lesson 3*.", name="9.e1")
+    page.goto(vt.export_html([asked], tmp_path / "page.html").as_uri())
+    card = page.locator(".vt-prediction")
+    compare = card.get_by_role("button", name="Compare with a model answer")
+    compare.click()
+    expect(card.get_by_role("alert")).to_have_text("write a sentence first, then compare")
+    expect(card.get_by_text("saturates")).to_have_count(0)
+    card.get_by_role("textbox", name="Why √d_k?").fill("<img src=x onerror=alert(1)> Scores grow.")
+    compare.press("Enter")
+    both = ["<img src=x onerror=alert(1)> Scores grow.", "Softmax <b>saturates</b>."]
+    expect(card.locator("dd")).to_have_text(both)
+    page.reload()  # between the two steps
+    card.get_by_role("button", name="leaves something out").click()
+    said = card.locator("[role=status]")
+    expect(said).to_contain_text("By your own judgement your answer leaves something out.See lesson 3.")
+    page.reload()
+    expect(said).to_contain_text("leaves something out")
+    expect(card.locator("dd")).to_have_text(both)
+    expect(card.get_by_role("button")).to_have_count(0)
+    assert errors == []
+
+
 @pytest.fixture
 def written(folder_thrown_away: None, tmp_path: Path) -> Path:
     """A page with a prediction of each kind, and no guess from before."""

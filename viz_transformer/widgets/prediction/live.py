@@ -21,6 +21,10 @@ from viz_transformer.widgets.explorer import AttentionExplorer, explore
 from viz_transformer.widgets.prediction import Prediction
 
 T = TypeVar("T")
+#: Of characters, in an explanation.
+LONGEST_SENTENCE = 2_000
+#: How far an explanation agrees with the model answer, by what the learner finds.
+_SHARES = {"yes": 1.0, "partly": 0.5, "no": 0.0}
 
 
 class KeptPrediction(Prediction):
@@ -186,6 +190,64 @@ class KeyPrediction(KeptPrediction):
 
     def _score(self) -> float:
         return self.truth[self.guess] / max(self.truth)
+
+
+class Explanation(KeptPrediction):
+    """A sentence is written, and then compared with a model answer; `explain` makes one.
+
+    Its `guess` is ``{"sentence": …, "holds": …}``: what was written, and how it compares with the model
+    answer in the learner's own judgement, ``"yes"``, ``"partly"`` or ``"no"``; None before.
+    """
+
+    def __init__(self, question: str, answer: str, **rest: Any) -> None:
+        """Ask for a sentence."""
+        self._truth = answer
+        super().__init__(question, "sentence", **rest)
+
+    def _parse(self, value: Any) -> dict[str, Any]:
+        given = value if isinstance(value, dict) else {"sentence": value}
+        written, holds = (self._made or given).get("sentence"), given.get("holds")
+        if not isinstance(written, str) or not written.strip() or len(written) > LONGEST_SENTENCE:
+            raise UserError(
+                f"an explanation is a text of at most {LONGEST_SENTENCE:,} characters, not {value!r:.60}"
+            )
+        if holds is not None and holds not in _SHARES:
+            raise UserError(f"whether it holds is one of {[*_SHARES]}, not {holds!r:.60}")
+        return {"sentence": written.strip(), "holds": holds}
+
+    def _is_final(self) -> bool:
+        return self._made is not None and self._made["holds"] is not None
+
+    def _find_truth(self) -> str:
+        return self._truth
+
+    def _told(self, guess: dict[str, Any]) -> str:
+        return f"“{guess['sentence']}” A model answer: {self.truth}"
+
+    def _score(self) -> float | None:
+        return None if self.guess["holds"] is None else _SHARES[self.guess["holds"]]
+
+
+def explain(question: str, answer: str, *, afterwards: str = "", name: str | None = None) -> Explanation:
+    """Ask for an explanation in a sentence, then show a model answer beside it to compare.
+
+    The learner judges whether the two agree; nothing else does.
+
+    >>> import viz_transformer as vt
+    >>> view = vt.explain("Why divide by √d_k?", "Larger vectors have larger scores, and softmax saturates.")
+
+    Args:
+        question: what is asked.
+        answer: the model answer, shown after the learner has written one.
+        afterwards: shown at the end; paragraphs, emphasis, code and links as `Prediction` has them.
+        name: such as ``"3.e1"``; what was written is kept in ``progress.json`` under it.
+
+    Raises:
+        UserError: if there is no model answer.
+    """
+    if not answer.strip():
+        raise UserError("give a model answer to compare with; answer= is empty")
+    return Explanation(question, answer, afterwards=afterwards, name=name)
 
 
 def predict_number(

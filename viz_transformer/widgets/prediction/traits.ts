@@ -3,7 +3,7 @@
 export interface Traits {
   guess: unknown;
   question: string;
-  kind: "number" | "choice" | "row" | "key";
+  kind: "number" | "choice" | "row" | "key" | "sentence";
   options: string[];
   unit: string;
   afterwards: string;

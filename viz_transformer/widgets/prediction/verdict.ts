@@ -5,12 +5,27 @@ import { percent } from "../base/percent.ts";
 
 /** What was asked, with the right answer once there is a guess. */
 export interface Asked {
-  kind: "number" | "choice" | "row" | "key";
+  kind: "number" | "choice" | "row" | "key" | "sentence";
   options: string[];
   unit: string;
   guess: unknown;
   truth: unknown;
 }
+
+/** What was written, and how it compares with the model answer; null until the learner has judged. */
+export interface Explained {
+  sentence: string;
+  holds: string | null;
+}
+
+/** How an explanation may compare with the model answer; `live.py` has the same scores. */
+export const HOLDS: Record<string, { score: number; told: string }> = {
+  yes: { score: 1, told: "says the same" },
+  partly: { score: 0.5, told: "leaves something out" },
+  no: { score: 0, told: "says something else" },
+};
+/** Of characters, as in `live.py`. */
+export const LONGEST_SENTENCE = 2000;
 
 interface Verdict {
   /** From 0 to 1. */
@@ -65,6 +80,10 @@ export function verdictOf({ kind, guess, truth, options, unit }: Asked): Verdict
   if (kind === "number") return ofNumber(guess as number, truth as number, unit);
   if (kind === "row") return ofRow(guess as number[], truth as number[], options);
   if (kind === "key") return ofKey(guess as number, truth as number[], options);
+  if (kind === "sentence") {
+    const { score, told } = HOLDS[(guess as Explained).holds!]!;
+    return { score, told: `By your own judgement your answer ${told}.` };
+  }
   if (guess === truth) return { score: 1, told: `You said ${guess}.` };
   return { score: 0, told: `You said ${guess}. The answer is ${truth}.` };
 }
@@ -83,6 +102,12 @@ export function readGuess(kind: string, given: unknown): { guess?: unknown; prob
     if (Number.isFinite(number)) return { guess: number };
     return { problem: `a prediction is a number, not '${given}'; give one such as 3.5` };
   }
+  if (kind === "sentence") {
+    const sentence = String(given).trim();
+    return sentence
+      ? { guess: { sentence, holds: null } }
+      : { problem: "write a sentence first, then compare" };
+  }
   if (kind !== "row") return { guess: given };
   const [row, total] = [given as number[], sum(given as number[])];
   if (!total) return { problem: "give at least one of them some weight" };
@@ -94,7 +119,15 @@ export function isGuess({ kind, options }: Pick<Asked, "kind" | "options">, gues
   if (kind === "number") return Number.isFinite(guess);
   if (kind === "choice") return options.includes(guess as string);
   if (kind === "key") return Number.isInteger(guess) && options[guess as number] !== undefined;
+  if (kind === "sentence") return isExplained(guess);
   const isWeight = (each: unknown) => typeof each === "number" && each >= 0 && each <= 1;
   const isRow = Array.isArray(guess) && guess.length === options.length && guess.every(isWeight);
   return isRow && Math.abs(sum(guess) - 1) < 1e-6;
+}
+
+function isExplained(guess: unknown): boolean {
+  if (guess === null || typeof guess !== "object") return false;
+  const { sentence, holds } = guess as Partial<Explained>;
+  if (typeof sentence !== "string" || !sentence.trim() || sentence.length > LONGEST_SENTENCE) return false;
+  return holds === null || (typeof holds === "string" && Object.hasOwn(HOLDS, holds));
 }

@@ -19,6 +19,9 @@ from viz_transformer.widgets.base.view import View
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: How a question is answered; a sentence is an explanation.
+KINDS = ("number", "choice", "row", "key", "sentence")
+
 
 class Prediction(View):
     """A question that is answered once: the answer is scored, then the result is shown.
@@ -35,7 +38,7 @@ class Prediction(View):
         guess: the learner's answer, None before. Setting it submits it.
         score: from 0 to 1; None before the answer.
         question: what is asked.
-        kind: ``"number"``, ``"choice"``, ``"row"`` or ``"key"``.
+        kind: ``"number"``, ``"choice"``, ``"row"``, ``"key"``, or ``"sentence"`` for an explanation in words.
         options: the answers to choose from, or the keys.
         unit: what a number is measured in.
         afterwards: text shown with the score: paragraphs with an empty line between, in which
@@ -51,7 +54,7 @@ class Prediction(View):
     guess = traitlets.Any(None, allow_none=True, help="the answer").tag(sync=True)
     score = traitlets.Float(None, allow_none=True)
     question = traitlets.Unicode(help="what is asked").tag(sync=True, content=True)
-    kind = traitlets.Enum(("number", "choice", "row", "key"), "number").tag(sync=True, content=True)
+    kind = traitlets.Enum(KINDS, "number").tag(sync=True, content=True)
     options = traitlets.List(traitlets.Unicode(), help="answers or keys").tag(sync=True, content=True)
     unit = traitlets.Unicode(help="what a number is measured in").tag(sync=True, content=True)
     afterwards = traitlets.Unicode(help="said with the result").tag(sync=True, content=True)
@@ -119,7 +122,7 @@ class Prediction(View):
     @traitlets.validate("guess")
     def _check_guess(self, proposal: dict[str, Any]) -> Any:
         # Not `guess`: in a message from the page it is set before it is validated.
-        if self._made is not None or proposal["value"] is None:
+        if self._is_final() or proposal["value"] is None:
             return self._made  # a prediction is made once, and never taken back
         try:
             return self._parse(proposal["value"])
@@ -143,6 +146,10 @@ class Prediction(View):
         data, width, _height = figure_to_png(figure)
         return {"png": data, "width": width, "alt": alt}
 
+    def _is_final(self) -> bool:
+        """Return whether an answer was given that no other may replace."""
+        return self._made is not None
+
     def _told(self, guess: Any) -> str:
         return str(guess)
 
@@ -154,6 +161,6 @@ class Prediction(View):
         """Return the right answer as plain JSON."""
         raise NotImplementedError
 
-    def _score(self) -> float:
+    def _score(self) -> float | None:
         """Return the score of the guess, now that the truth is known."""
         raise NotImplementedError

@@ -10,8 +10,9 @@ import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Answers } from "./answers.tsx";
 import { Compared } from "./compared.tsx";
 import { useCurtain, waitingText } from "./curtain.ts";
+import { BothAnswers, Writing } from "./explanation.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
-import { isGuess, verdictOf, wordOf } from "./verdict.ts";
+import { type Explained, isGuess, verdictOf, wordOf } from "./verdict.ts";
 
 function Prediction({ frame }: { frame: Frame<Traits> }) {
   const { traits, set } = frame;
@@ -50,12 +51,34 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
   );
 }
 
+/** The same card for an explanation, which hides nothing: its model answer is in no picture below. */
+function Explanation({ frame }: { frame: Frame<Traits> }) {
+  const { traits, set } = frame;
+  const card = useRef<HTMLDivElement>(null);
+  const onGuess = (guess: Explained) => {
+    card.current?.focus({ preventScroll: true }); // what has the keys now goes
+    set((now) => ((now.guess as Explained | null)?.holds ? {} : { guess }));
+  };
+  const isJudged = traits.truth !== null && (traits.guess as Explained | null)?.holds;
+  return (
+    <div class="vt-card" tabindex={-1} ref={card}>
+      <p class="vt-question">{traits.question}</p>
+      {traits.guess === null ? (
+        <Writing traits={traits} onGuess={onGuess} />
+      ) : (
+        <BothAnswers traits={traits} onGuess={onGuess} />
+      )}
+      <div role="status">{isJudged && <Judged frame={frame} />}</div>
+    </div>
+  );
+}
+
 /** The verdict, and what is said with it. */
 function Judged({ frame }: { frame: Frame<Traits> }) {
   const { score, told } = verdictOf(frame.traits);
   const inPage = !frame.model.send; // an exported page has nobody to send to
   return (
-    <Verdict verdict={wordOf(score)} message={told}>
+    <Verdict verdict={frame.traits.kind === "sentence" ? "" : wordOf(score)} message={told}>
       {paragraphsOf(frame.traits.afterwards, inPage).map((pieces, at) => (
         <p key={at}>
           {pieces.map(({ kind, text, href }) => {
@@ -109,7 +132,8 @@ export default {
     name: "prediction",
     label: (traits) => traits.question,
     traits: TRAITS,
-    draw: (frame) => <Prediction frame={frame} />,
+    draw: (frame) =>
+      frame.traits.kind === "sentence" ? <Explanation frame={frame} /> : <Prediction frame={frame} />,
   }),
   fits,
 };
