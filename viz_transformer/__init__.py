@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from viz_transformer._extras import explain_missing_packages
 from viz_transformer._lazy import make_lazy
+from viz_transformer._own_file import find_own_file
 
 __version__ = "0.1.0"
 
@@ -208,4 +209,5 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.translation_lab.live import translation_lab as translation_lab
 
 explain_missing_packages()
+find_own_file()
 make_lazy(__name__)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_transformer._files import bundled
+from viz_transformer._renamed import NOTEBOOKS
 from viz_transformer.errors import FileError, UserError
 
 FIRST_LESSON = "01_which_head_attends_where.ipynb"
@@ -68,6 +69,8 @@ def find_lesson(name: str) -> Lesson:
     for lesson in lessons:
         if wanted in (lesson.key, lesson.path.stem):
             return lesson
+    if wanted in NOTEBOOKS:
+        raise UserError(f"the lesson {wanted} is {NOTEBOOKS[wanted]} now")
     keys = ", ".join(lesson.key for lesson in lessons)
     raise UserError(f"there is no lesson {name!r}; choose one of {keys}")
 

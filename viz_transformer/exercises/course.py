@@ -14,6 +14,7 @@ from typing import Any
 
 from viz_transformer import progress as kept
 from viz_transformer.errors import UserError
+from viz_transformer.exercises import own_model
 from viz_transformer.exercises.answer_types import Exercise
 from viz_transformer.exercises.feedback import Check, unanswered
 from viz_transformer.exercises.forms import form_of
@@ -95,6 +96,8 @@ def check(name: str, answer: Any = ...) -> Check:
     found = asked.check(answer)
     if found.answered:
         kept.record_attempt(name, found.passed)
+    if found.passed and asked.part:
+        found = replace(found, message=f"{found.message} {own_model.keep(asked, answer)}".strip())
     if asked.symptom_first:
         found = _symptom_first(name, found)
     if os.environ.get(GRADING) and not found.passed:
