@@ -24,6 +24,8 @@ def test_the_projects_example_has_the_numbers_of_its_page(
     (sharp, used), whole = names["without"].values(), names["whole"]
     assert abs(sharp - whole) < 0.001
     assert used > 3 * whole
+    traces = [names["translator"].trace(source, target) for source, target in names["pairs"]]
+    assert np.mean([trace.encoder_attention[0, 0, :, -1].mean() for trace in traces]) > 0.95  # on <eos>
     assert len(re.findall(r"^\| \d+ \|", PROJECT["brief"], flags=re.MULTILINE)) == 10
 
 

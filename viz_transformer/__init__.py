@@ -99,8 +99,8 @@ _PUBLIC = {
     "predict_row": "widgets.prediction.live",
     "prediction": "widgets.prediction.live",
     "rank_heads": "intervening",
-    "real_next_words": "recipes",
-    "real_trace": "recipes",
+    "real_next_words": "trace",
+    "real_trace": "trace",
     "scaling_lab": "widgets.scaling_lab",
     "schedule_lab": "widgets.schedule_lab",
     "show_source": "source_code",
@@ -139,14 +139,14 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.model import Interventions as Interventions
     from viz_transformer.model import from_huggingface as from_huggingface
     from viz_transformer.recipes import load_training as load_training
-    from viz_transformer.recipes import real_next_words as real_next_words
-    from viz_transformer.recipes import real_trace as real_trace
     from viz_transformer.source_code import show_source as show_source
     from viz_transformer.tensor_picture import show_tensor as show_tensor
     from viz_transformer.tours import lesson_tour as lesson_tour
     from viz_transformer.trace import DecodeTrace as DecodeTrace
     from viz_transformer.trace import ForwardTrace as ForwardTrace
     from viz_transformer.trace import TrainingTrace as TrainingTrace
+    from viz_transformer.trace import real_next_words as real_next_words
+    from viz_transformer.trace import real_trace as real_trace
     from viz_transformer.tracing import capture as capture
     from viz_transformer.translator import Translator as Translator
     from viz_transformer.translator import load_translator as load_translator
