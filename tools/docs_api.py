@@ -32,7 +32,15 @@ GROUPS = {
         "MaskedModel",
         "from_huggingface",
     ],
-    "Traces": ["capture", "ForwardTrace", "DecodeTrace", "load_training", "TrainingTrace"],
+    "Traces": [
+        "capture",
+        "ForwardTrace",
+        "DecodeTrace",
+        "load_training",
+        "TrainingTrace",
+        "real_trace",
+        "real_next_words",
+    ],
     "Heads": [
         "interventions",
         "interventions_of",

@@ -86,8 +86,8 @@ def class_predictions(folder: Any) -> ClassPredictions:
     learners: list[dict[str, dict[str, Any]]] = []
     n_left_out = n_unreadable = 0
     for path in sorted(where.rglob("*progress*.json")):
-        if path.name.startswith("progress.unreadable"):
-            continue
+        if path.name.startswith("progress.") and path.name != progress.FILE:
+            continue  # set aside beside the learner's own
         try:
             if path.stat().st_size > _MOST_BYTES:
                 raise ValueError("too large")
