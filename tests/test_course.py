@@ -40,6 +40,7 @@ assert asked.score is not None
 SECRETS = {
     "2 predict-padding": ("five columns", "four words"),
     "2 predict-nearest": ("too scared", "used alike"),
+    "2 predict-shape": ("replaced by its vector",),
     "3 predict-row": ("equal *factors*",),
     "3 predict-shift": ("So only differences count", "factor cancels"),
     "3 predict-width": ("one key gets 0.95", "22.6"),

@@ -14,13 +14,17 @@ import { BothAnswers, Writing } from "./explanation.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
 import { type Explained, isGuess, verdictOf, wordOf } from "./verdict.ts";
 
+/** A question about an earlier lesson: what follows does not answer it. */
+const SPACED = /\.s\d+$/;
+
 function Prediction({ frame }: { frame: Frame<Traits> }) {
   const { traits, set } = frame;
   const card = useRef<HTMLDivElement>(null);
   const [isSkipped, setSkipped] = useState(false);
   const isGuessed = traits.guess !== null;
   const isAwaiting = !isGuessed && !isSkipped;
-  const { cells, pictures } = useCurtain(card, isAwaiting);
+  const isSpaced = SPACED.test(String(traits.keeps.name ?? ""));
+  const { cells, pictures } = useCurtain(card, isAwaiting && !isSpaced);
   const nShown = Math.min(1, Object.keys(traits.revealed).length);
   const isJudged = isGuessed && traits.truth !== null;
   return (
