@@ -20,7 +20,7 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
   const [isSkipped, setSkipped] = useState(false);
   const isGuessed = traits.guess !== null;
   const isAwaiting = !isGuessed && !isSkipped;
-  const { cells, pictures } = useCurtain(card, isAwaiting);
+  const { cells, pictures } = useCurtain(card, isAwaiting, () => setSkipped(true));
   const nShown = Math.min(1, Object.keys(traits.revealed).length);
   const isJudged = isGuessed && traits.truth !== null;
   return (
