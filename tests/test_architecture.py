@@ -100,7 +100,7 @@ ALLOWED: dict[str, set[str] | None] = {
     },
     "huggingface_scores": {"intervening", "tracing", "model", "trace"},
     "huggingface_text": {"decoding", "intervening", "tracing", "model", "text_model", "trace"},
-    "tours": {"live", "widgets", "translator", "trace", "analysis", "plots"},
+    "tours": {"live", "widgets", "translator", "trace", "analysis", "plots", "recipes"},
     "labs": None,
     "live": {
         "attribution",

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson
+from tests.support.lessons import Lesson, flat
 from viz_transformer.analysis import weights_between
 from viz_transformer.exercises import exercise, lesson_04
 from viz_transformer.model import attend
@@ -18,8 +18,8 @@ from viz_transformer.model import attend
 pytestmark = pytest.mark.usefixtures("folder_thrown_away")
 
 LESSON = Lesson("4")
-#: Runs cells of the lesson, after the first one, which the others build on.
-run = partial(LESSON.run, "stepper")
+#: Runs cells of the lesson, after the two that the others build on.
+run = partial(LESSON.run, "translator", "machines")
 
 
 @pytest.fixture
@@ -65,10 +65,13 @@ def test_the_values_of_the_second_exercise_are_right(machines) -> None:
     # With the weights as they are printed, too.
     assert exercise("4.2").check(0.191 * worked.v[0] + 0.809 * worked.v[1])
     assert f"= {0.191 * 0.5 + 0.809 * 2:.2f}$" in LESSON["weighted-sum"]
+    machines.query = 1
+    assert machines.worked().scores.tolist() == [2, -2]
+    assert f"it gives {machines.worked().weights[0]:.2f} to *thinking*" in flat(LESSON["walk"])
 
 
 def test_the_formula_equals_package_and_torch(machines) -> None:
-    made = run("thinking-query", "table", "attend")
+    made = run("table", "attend")
     assert made["weights"].shape == (2, 2)
     for query in (0, 1):
         machines.query = query
@@ -79,7 +82,7 @@ def test_the_formula_equals_package_and_torch(machines) -> None:
 
 
 def test_the_head_in_the_translator_is_the_one_of_lesson_1() -> None:
-    head = run("translator")["head"]
+    head = LESSON.run("translator")["head"]
     assert (head.steps.d_head, len(head.steps.key_tokens)) == (16, 5)
     added = set(head.steps.steps) - set(vt.thinking_machines().steps.steps)
     assert added == {"masked", "concat", "result"}
@@ -89,11 +92,12 @@ def test_the_head_in_the_translator_is_the_one_of_lesson_1() -> None:
     assert (black > 0.5).nonzero()[0].tolist() == [head.head]
     used = trace.cross_attention[head.layer, head.head, head.query]
     assert np.allclose(head.worked().weights, used, atol=1e-5)
+    assert f"*black* gets {used[1]:.0%} of the weight" in flat(LESSON["saw"])
 
 
 def test_a_value_changes_the_output_and_no_weight(machines) -> None:
     """What the second prediction and the last point to remember say."""
-    made = run("thinking-query", "table")
+    made = run("table")
     query, key, value = made["Q"], made["K"], made["V"]
     larger = value * torch.tensor([[1.0], [10.0]])
     (output, weights), (other, same) = attend(query, key, value), attend(query, key, larger)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,47 +42,33 @@ def _layer(rng: np.random.Generator) -> tuple[tuple[int, int], tuple[Tensor, Ten
     return (n_heads * d_head, n_heads), (x, memory)
 
 
-class _Mistaken(lent.MultiHeadAttention):
-    """The layer in parts, of which each mistake leaves one out."""
-
-    def parts(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        made = (self.query(x), self.key(memory), self.value(memory))
-        query, key, value = (lent.split_heads(each, self.n_heads) for each in made)
-        return query, key, value
+_right = lent.MultiHeadAttention.forward
 
 
-class _OutputAlone(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        return super().forward(x, memory)[0]
+def _attended(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what each head gives, and the weights."""
+    made = (layer.query(x), layer.key(memory), layer.value(memory))
+    return lent.attend(*(lent.split_heads(each, layer.n_heads) for each in made))
 
 
-class _NotMixed(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        heads, weights = lent.attend(*self.parts(x, memory))
-        return lent.join_heads(heads), weights
+def _with(forward: Callable[[Any, Tensor, Tensor], Any]) -> type[lent.MultiHeadAttention]:
+    return type("MultiHeadAttention", (lent.MultiHeadAttention,), {"forward": forward})
 
 
-class _NotJoined(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        return lent.attend(*self.parts(x, memory))
+def _keys_mixed(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    query, key = (lent.split_heads(each, layer.n_heads) for each in (layer.query(x), layer.key(memory)))
+    heads, weights = lent.attend(query, key, key)
+    return layer.output(lent.join_heads(heads)), weights
 
 
-class _KeysFromX(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        return super().forward(x, x)
+def _not_mixed(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    heads, weights = _attended(layer, x, memory)
+    return lent.join_heads(heads), weights
 
 
-class _KeysMixed(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        query, key, _ = self.parts(x, memory)
-        heads, weights = lent.attend(query, key, key)
-        return self.output(lent.join_heads(heads)), weights
-
-
-class _OneHead(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        output, weights = lent.attend(self.query(x), self.key(memory), self.value(memory))
-        return self.output(output), weights
+def _one_head(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    output, weights = lent.attend(layer.query(x), layer.key(memory), layer.value(memory))
+    return layer.output(output), weights
 
 
 EXERCISES = (
@@ -235,16 +222,26 @@ EXERCISES = (
             lent.MultiHeadAttention,
             _layer,
             mistakes=(
-                Mistake(_OutputAlone, "The output is right. Return the weights too: output, weights."),
-                Mistake(_NotMixed, "The heads are joined, but W_O is missing: apply self.output to them."),
                 Mistake(
-                    _NotJoined,
+                    _with(lambda layer, x, memory: _right(layer, x, memory)[0]),
+                    "The output is right. Return the weights too: output, weights.",
+                ),
+                Mistake(
+                    _with(_not_mixed), "The heads are joined, but W_O is missing: apply self.output to them."
+                ),
+                Mistake(
+                    _with(_attended),
                     "You return the heads as attend gives them. Join them and apply self.output.",
                 ),
-                Mistake(_KeysFromX, "Your keys and values come from x. They must come from memory."),
-                Mistake(_KeysMixed, "You mix the keys. The values have a matrix of their own: self.value."),
                 Mistake(
-                    _OneHead,
+                    _with(lambda layer, x, memory: _right(layer, x, x)),
+                    "Your keys and values come from x. They must come from memory.",
+                ),
+                Mistake(
+                    _with(_keys_mixed), "You mix the keys. The values have a matrix of their own: self.value."
+                ),
+                Mistake(
+                    _with(_one_head),
                     "That is a single head: nothing is split. Use split_heads on queries, keys and values.",
                 ),
             ),

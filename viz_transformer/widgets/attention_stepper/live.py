@@ -65,7 +65,7 @@ def attention_steps(
         )
     with watched(model.traced_model, kind, layer) as watch:
         trace = model.trace(text, interventions=interventions)
-    return _steps_from(trace, watch.inputs, kind, layer)
+    return _steps_from(trace, watch.inputs, kind, layer, normed=model.config.norm == "pre")
 
 
 def attention_stepper(
@@ -227,7 +227,9 @@ def _step_index(steps: AttentionSteps, step: int | str) -> int:
     return steps.steps.index(step)
 
 
-def _steps_from(trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: int) -> AttentionSteps:
+def _steps_from(
+    trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: int, *, normed: bool
+) -> AttentionSteps:
     arrays: dict[str, Any] = {
         name: None if value is None else value.numpy()
         for name, value in inputs._asdict().items()
@@ -242,6 +244,7 @@ def _steps_from(trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: 
         key_tokens=trace.key_tokens(kind),
         query_reads=trace.target_tokens if writes else None,
         x=inputs.query_input.numpy(),
+        normed=normed,
         memory=inputs.key_input.numpy() if kind == "cross" else None,
         scale=inputs.scale,
         **arrays,
