@@ -12,7 +12,6 @@ from tests.support.on_screen import type_text
 from tests.support.ui_explorer import MAKE, Explorer
 from tests.support.ui_jupyterlab import LabPage, guard
 from tests.support.ui_keyboard import walk
-from tests.support.ui_lessons import open_curtains
 from tests.support.ui_windows import kernels_find_this_clone
 
 STEPPER = "from viz_transformer.widgets.attention_stepper.live import thinking_machines\nthinking_machines()"
@@ -36,6 +35,15 @@ SHORT = (
     "done = True",
 )
 
+#: Whether a cell's view is in sight; questions above, asked again when their cells run, are skipped.
+IN_SIGHT = """
+index => {
+    const isSeen = (each) => each?.checkVisibility({visibilityProperty: true}) ?? false;
+    [...document.querySelectorAll('.vt-awaiting .vt-skip')].filter(isSeen).forEach(skip => skip.click());
+    return isSeen(panel.content.widgets[index].node.querySelector('.vt-root[data-vt-drawn]'));
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def opened(kept_lab: LabPage) -> LabPage:
@@ -47,9 +55,10 @@ def opened(kept_lab: LabPage) -> LabPage:
 
 def output(lab: LabPage, name: str) -> Locator:
     """The output of a cell that was just run again, in view and drawn."""
-    lab.run_cell(NAMES.index(name))
-    open_curtains(lab.page)  # of questions above, which are asked again whenever their cell runs
-    return lab.output(NAMES.index(name))
+    index = NAMES.index(name)
+    lab.run_cell(index)
+    lab.page.wait_for_function(IN_SIGHT, arg=index)
+    return lab.output(index)
 
 
 def moves_on(lab: LabPage, name: str) -> None:
