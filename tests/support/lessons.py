@@ -109,12 +109,13 @@ class Lesson:
         shows no picture although it promises one, or one that it does not promise, is returned too.
         """
         wrong = {}
-        for cell_id, guess in guesses.items():
-            _, _, call = self[cell_id].rpartition("vt.predict_")
-            view = eval(f"vt.predict_{call}", names)
-            view.guess = guess
-            if view.score != 1 or ("png" in view.revealed) != ("reveal" in self[cell_id]):
-                wrong[cell_id] = (view.score, view.revealed.keys())
+        with TemporaryDirectory() as folder, chdir(folder):
+            for cell_id, guess in guesses.items():
+                _, _, call = self[cell_id].rpartition("vt.predict_")
+                view = eval(f"vt.predict_{call}", names)
+                view.guess = guess
+                if view.score != 1 or ("png" in view.revealed) != ("reveal" in self[cell_id]):
+                    wrong[cell_id] = (view.score, view.revealed.keys())
         return wrong
 
 
