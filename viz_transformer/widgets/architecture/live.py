@@ -62,7 +62,7 @@ def architecture(
     >>> view = vt.architecture(vt.load_translator(), "the black cat sleeps", step=3)
 
     Args:
-        model: a translator, language model or masked-word model; or a model of Hugging Face's with one
+        model: a translator, language model or masked language model; or a model of Hugging Face's with one
             stack of blocks, drawn as it runs: norms before or after, networks with a gate, keys and
             values that several heads share.
         text: the first sentence; the view takes others. None takes one that suits a model of ours.

@@ -56,7 +56,7 @@ def head_lab(
     'HeadLab'
 
     Args:
-        model: a translator, language model or masked-word model of ours; or a causal language
+        model: a translator, language model or masked language model of ours; or a causal language
             model, an encoder–decoder, a masked model or a classifier of Hugging Face's. It stays as it is.
         text: the first text: a sentence to translate, the beginning of a text, or a text with a
             gap, written ``[?]``, of Hugging Face's masked models as their tokenizer writes it; by default,
