@@ -124,3 +124,7 @@ def test_the_view_answers_what_the_viewer_sets_and_refuses_in_one_line() -> None
             (lambda: vt.beam_stepper(model, TEXT, 101, tokenizer=tokenizer), "beam_width=101"),
         ]
     )
+    model.config.max_position_embeddings = 10_000
+    assert_refused(
+        [(lambda: vt.beam_stepper(model, "cat " * 3000, tokenizer=tokenizer), "give at most 2,048 tokens")]
+    )

@@ -117,7 +117,7 @@ def test_arrays_are_chosen_from_and_stay_whole() -> None:
     assert all(isinstance(layer, torch.Tensor) for layer in layers)
 
 
-def test_unselected_weights_are_freed_before_the_next_layer_runs(monkeypatch) -> None:
+def test_a_layers_weights_are_freed_before_the_next_layer_runs(monkeypatch) -> None:
     made: list[weakref.ref] = []
     alive: list[int] = []
     softmax = nn.functional.softmax
@@ -130,9 +130,7 @@ def test_unselected_weights_are_freed_before_the_next_layer_runs(monkeypatch) ->
 
     monkeypatch.setattr(nn.functional, "softmax", watched)
     model = tiny("LlamaForCausalLM", num_hidden_layers=8)
-    vt.capture(model, **ONE_SIDE)
-    assert alive == list(range(1, 9)), "without a choice all are kept"
-    for chosen in ({"layers": [7]}, {"heads": [0]}, {"dtype": "float16"}):
+    for chosen in ({}, {"layers": [7]}, {"heads": [0]}, {"dtype": "float16"}):
         made.clear()
         alive.clear()
         vt.capture(model, **ONE_SIDE, **chosen)

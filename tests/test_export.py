@@ -125,6 +125,22 @@ def test_an_exported_page_carries_the_replies_that_a_view_requests(tmp_path: Pat
     }
 
 
+def test_a_page_that_takes_long_says_how_far_it_is_and_can_be_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export_html(Word(), tmp_path / "page.html")
+    assert capsys.readouterr() == ("", "")
+    for name in ("_work._PAUSE_S", "export.page_progress._QUIET_S", "export.page_progress._LINE_PAUSE_S"):
+        monkeypatch.setattr(f"viz_transformer.{name}", 0)
+    export_html(Word(), tmp_path / "page.html")
+    said = [line for line in capsys.readouterr().err.splitlines() if "Word" in line]
+    assert said == [f"Writing page.html: 0 s. Word: answer {number} of 3" for number in (1, 2, 3)]
+
+    with mock.patch.object(Word, "answer", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        export_html(Word(), tmp_path / "other.html")
+    assert not (tmp_path / "other.html").exists()
+
+
 def test_where_no_script_runs_each_view_is_a_picture_or_described(tmp_path: Path) -> None:
     view = explore(make_trace())
     first, second = sections(export_html([view, Word()], tmp_path / "page.html"))

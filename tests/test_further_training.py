@@ -1,4 +1,4 @@
-"""What the notebook that goes further on training says in prose, held to its own cells and to the recorded trainings."""
+"""What the notebook that goes further on training says, held to its cells and the recorded trainings."""
 
 from __future__ import annotations
 

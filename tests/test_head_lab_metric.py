@@ -41,6 +41,7 @@ def test_heads_are_ranked_by_the_metric_as_rank_heads_does() -> None:
     assert changed["value"] == pytest.approx(ranking.whole + ranking.changes["decoder"][1, 0], abs=1e-5)
     (carried,) = lab.replies([{"sentence": CLEAN, "changes": off, "metric": [*PAIR]}])
     assert carried["value"] == pytest.approx(changed["value"], abs=1e-5)
+    assert carried["likeliest"] == changed["likeliest"]
     assert all(each["metric"] == [*PAIR] for each in lab.questions())
     lab.metric = []
     assert all("metric" not in each for each in lab.questions())

@@ -59,20 +59,13 @@ def test_the_tables_tell_published_sizes(translator: vt.Translator, ours: ModelC
 
     llama, toy = (LLAMA.hidden_size, LLAMA.num_attention_heads), vt.thinking_machines().steps.w_q[0].shape
     wanted = {
-        ("1", "real", (1, 2)): {
-            OURS: (ours.n_encoder_layers, ours.n_heads),
-            "BERT, base (section 3)": (BERT.num_hidden_layers, BERT.num_attention_heads),
-            "GPT-2, small": (GPT2.n_layer, GPT2.n_head),
-            "Llama, 7B (table 2)": (LLAMA.num_hidden_layers, LLAMA.num_attention_heads),
-            PAPER: (FIRST.num_encoder_layers, FIRST.nhead),
-        },
         ("2", "real", (0, 2)): {
             OURS: (ours.vocab_size, ours.d_model),
             "GPT-2, small (sections 2.2, 2.3)": (GPT2.vocab_size, GPT2.n_embd),
             "BERT, base": (BERT.vocab_size, BERT.hidden_size),
             "T5, small": (T5.vocab_size, T5.d_model),
         },
-        ("3", "real", (0, 1, 2)): {
+        ("scoring", "real", (0, 1, 2)): {
             OURS: (ours.d_model, ours.n_heads, ours.d_head),
             PAPER: (FIRST.d_model, FIRST.nhead, FIRST.d_model // FIRST.nhead),
             "GPT-2, small": (GPT2.n_embd, GPT2.n_head, GPT2.n_embd // GPT2.n_head),
@@ -113,11 +106,13 @@ def test_the_tables_tell_published_sizes(translator: vt.Translator, ours: ModelC
 
 
 def test_tables_computed_from_sizes_are_right() -> None:
-    for kinds, layers, heads, in_all in rows("1").values():
-        assert f"{int(kinds) * int(layers) * int(heads):,}" == in_all
+    assert not Lesson("1").lacks(
+        f"GPT-2, small, has {GPT2.n_layer * GPT2.n_head} heads, and Llama, 7B, has "
+        f"{LLAMA.num_hidden_layers * LLAMA.num_attention_heads:,}:"
+    )
     for tokens, _, d_model, parameters in rows("2").values():
         assert f"{int(tokens.replace(',', '')) * int(d_model):,}" == parameters
-    for name, (*_, width, divisor) in rows("3").items():
+    for name, (*_, width, divisor) in rows("scoring").items():
         if name == "T5, small":
             assert divisor == "not divided"
         else:
@@ -137,7 +132,7 @@ def test_5_how_many_parameters_their_attention_has(ours: ModelConfig) -> None:
         ):
             n_heads, n_shared = config.num_attention_heads, config.num_key_value_heads
             layers[name] = (layer, n_heads, n_shared, config.hidden_size)
-    assert rows("5") == {
+    assert rows("torch_modules") == {
         name: texts(n_heads, d_model // n_heads, n_shared, n_parameters(layer))
         for name, (layer, n_heads, n_shared, d_model) in layers.items()
     }
@@ -145,7 +140,7 @@ def test_5_how_many_parameters_their_attention_has(ours: ModelConfig) -> None:
 
 
 def test_6_how_they_are_told_the_order() -> None:
-    found = rows("6", "remember")
+    found = rows("positions", "remember")
     with torch.device("meta"):
         bert, gpt2 = hf.BertModel(BERT).embeddings.position_embeddings, hf.GPT2Model(GPT2).wpe
         biases = [
@@ -220,7 +215,7 @@ def test_12_and_13_tell_the_sizes_of_published_models() -> None:
         inner = getattr(theirs, "intermediate_size", None) or 4 * theirs.hidden_size
         sizes = (mine.n_encoder_layers + mine.n_decoder_layers, mine.d_model, mine.n_heads, mine.d_ff)
         assert sizes == (theirs.num_hidden_layers, theirs.hidden_size, theirs.num_attention_heads, inner)
-    assert not Lesson("13").lacks(
+    assert not Lesson("families").lacks(
         f"T5-Small has {T5.num_layers} + {T5.num_decoder_layers} layers of width {T5.d_model}, "
         f"{T5.num_heads} heads and an inner width of {T5.d_ff};",
         f"BART-Large has {BART.encoder_layers} + {BART.decoder_layers} layers of width {BART.d_model}, "

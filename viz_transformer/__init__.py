@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from viz_transformer._extras import explain_missing_packages
 from viz_transformer._lazy import make_lazy
+from viz_transformer._own_file import find_own_file
 
 __version__ = "0.1.0"
 
@@ -98,9 +99,12 @@ _PUBLIC = {
     "predict_row": "widgets.prediction.live",
     "prediction": "widgets.prediction.live",
     "rank_heads": "intervening",
+    "real_next_words": "recipes",
+    "real_trace": "recipes",
     "scaling_lab": "widgets.scaling_lab",
     "schedule_lab": "widgets.schedule_lab",
     "show_source": "source_code",
+    "show_tensor": "tensor_picture",
     "softmax_lab": "widgets.softmax_lab",
     "studio": "widgets.studio.live",
     "thinking_machines": "widgets.attention_stepper.live",
@@ -135,7 +139,10 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.model import Interventions as Interventions
     from viz_transformer.model import from_huggingface as from_huggingface
     from viz_transformer.recipes import load_training as load_training
+    from viz_transformer.recipes import real_next_words as real_next_words
+    from viz_transformer.recipes import real_trace as real_trace
     from viz_transformer.source_code import show_source as show_source
+    from viz_transformer.tensor_picture import show_tensor as show_tensor
     from viz_transformer.tours import lesson_tour as lesson_tour
     from viz_transformer.trace import DecodeTrace as DecodeTrace
     from viz_transformer.trace import ForwardTrace as ForwardTrace
@@ -202,4 +209,5 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.translation_lab.live import translation_lab as translation_lab
 
 explain_missing_packages()
+find_own_file()
 make_lazy(__name__)

@@ -25,7 +25,7 @@ LESSONS = (
     "13_from_here_to_gpt",
 )
 #: Titles that don't fit into a file's name.
-_TITLES = {3: "Softmax, and why √d_k", 13: "From here to GPT"}
+_TITLES = {2: "Words as vectors", 3: "Softmax, and why √d_k", 13: "From here to GPT"}
 
 
 @dataclass(frozen=True)

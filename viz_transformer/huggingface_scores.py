@@ -70,6 +70,7 @@ class HuggingFaceScores:
         self.text = (
             given_text(given) if self._features is None else _LABELS.get(model.main_input_name, "a sound")
         )
+        self._newest: tuple[Any, Any] = (None, None)  # the scores that were asked for last, and of what
         self._known: tuple[Any, RunsApart | None, dict[HeadChange, Tensor]] = (None, None, {})
         self._row(self.text)
 
@@ -148,14 +149,18 @@ class HuggingFaceScores:
 
     def _row(self, text: str, changes: Interventions | None = None) -> tuple[Tensor, Any]:
         """Return the scores [class or token], and what names them."""
-        given = self._given(text)
-        with interventions(self.model, changes.heads if changes else ()), evaluating(self.model):
-            return self._scores(self.model(**given), given)
+        heads = tuple(changes.heads) if changes else ()
+        of = (text, heads, self._versions)
+        if self._newest[0] != of:
+            given = self._given(text)
+            with interventions(self.model, heads), evaluating(self.model):
+                self._newest = (of, self._scores(self.model(**given), given))
+        return self._newest[1]
 
     def _rows_apart(self, text: str, changes: Sequence[HeadChange]) -> list[Tensor]:
         """Return the scores [class or token] under each change."""
         given = self._given(text)
-        of = (text, [parameter._version for parameter in self.model.parameters()])
+        of = (text, self._versions)
         if self._known[0] != of:
 
             def run(n_rows: int) -> Any:
@@ -170,6 +175,11 @@ class HuggingFaceScores:
         for change, output in zip(missing, runs.outputs(missing), strict=True):
             known[change] = self._scores(output, given)[0]
         return [known[change] for change in changes]
+
+    @property
+    def _versions(self) -> list[int]:
+        """A count for each parameter, which training raises."""
+        return [parameter._version for parameter in self.model.parameters()]
 
     def _given(self, text: str) -> dict[str, Tensor]:
         """Return the arguments of the model's forward.

@@ -36,6 +36,8 @@ _MOST_TOKENS = {"continue": 8, "translate": 60}
 _MOST_LIKELY = 8
 #: So many weights at most are kept of a search, all heads and steps together.
 _MOST_WEIGHTS = 64_000_000
+#: So many positions at most are read by all rows of a search on a processor.
+_MOST_SEARCHED = 8_192
 #: Settings of a search that leave the likeliest token the likeliest.
 _HARMLESS_SETTINGS = {
     *("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "transformers_version"),
@@ -151,6 +153,7 @@ class HuggingFaceText(HuggingFaceReader):
         self._known: tuple[Any, tuple[str, ...]] = (None, ())
         self._known_searches: tuple[Any, dict[Any, DecodeTrace]] = (None, {})
         self._known_apart: tuple[Any, RunsApart, dict[HeadChange, _Apart]] | None = None
+        self._known_first: tuple[Any, dict[tuple[HeadChange, ...], Tensor]] = (None, {})
         self._measured_ids: list[int] = []
 
     def answer(self, text: str, changes: Interventions | None = None) -> tuple[str, ...]:
@@ -180,7 +183,7 @@ class HuggingFaceText(HuggingFaceReader):
             attention: whether to record what every head looked at, where that is not too much.
 
         Raises:
-            UserError: as `answer`, or if the beam is too wide.
+            UserError: as `answer`, or if the beam is too wide, or too wide for so long a text.
         """
         whole_number("beam_width", beam_width, BEAM)
         of = (text, beam_width, float(length_penalty), attention)
@@ -191,6 +194,8 @@ class HuggingFaceText(HuggingFaceReader):
             read = self._read(text)
             words = self._words
             room_for(beam_width * len(words.tokens), f"beam_width={beam_width}")
+            self._check_searchable(len(read), beam_width)
+            attention = attention and self._few_weights(beam_width, len(read))
             with attention_implementation(self.model, "eager") if attention else nullcontext():
                 output = self._generate(
                     self._tensor(read),
@@ -198,7 +203,7 @@ class HuggingFaceText(HuggingFaceReader):
                     num_return_sequences=beam_width,
                     **({"length_penalty": float(length_penalty)} if beam_width > 1 else {}),
                     output_scores=True,
-                    output_attentions=attention and self._few_weights(beam_width, len(read)),
+                    output_attentions=attention,
                 )
             source = self._tensor(read) if self.task == "translate" else None
             (known[of],) = from_generate(
@@ -226,6 +231,19 @@ class HuggingFaceText(HuggingFaceReader):
         if self.task == "translate":
             return drawing.trace(tokens, self.shown(self._tokens([self._start])))
         return drawing.trace((), tokens)
+
+    def _check_searchable(self, n_read: int, n_rows: int) -> None:
+        """Refuse a text that a processor would read for minutes.
+
+        Raises:
+            UserError: if it is one.
+        """
+        if self.model.device.type == "cpu" and n_read * n_rows > _MOST_SEARCHED:
+            raise UserError(
+                f"the text has {n_read:,} tokens, and a beam of {n_rows} reads each of them {n_rows} times, "
+                f"which takes a processor minutes; give at most {_MOST_SEARCHED // n_rows:,} tokens, such as "
+                "the end of the text, a smaller beam_width, or a model on a GPU"
+            )
 
     def _few_weights(self, n_rows: int, n_read: int) -> bool:
         """Whether the weights of all heads are few enough to keep in each step of a search."""
@@ -310,6 +328,9 @@ class HuggingFaceText(HuggingFaceReader):
         for rows in _batches(changes, len(reading.written)):
             with scaled_apart(self.model, self._numbered(rows)), evaluating(self.model):
                 output = self._forward(reading, len(rows), output_attentions=True)
+            first = output.logits[:, reading.n_given].detach().float().clone()  # [change, vocab]
+            of = (text, answer, self._versions)
+            self._known_first = (of, {(rows[i],): first[i] for i in range(len(rows))})
             answers = self._answers_apart(text, answer, reading, output.logits, rows)
             for row, changed in enumerate(answers):
                 yield *self._judged(reading, output, row), changed
@@ -354,6 +375,10 @@ class HuggingFaceText(HuggingFaceReader):
         return name
 
     def _first_scores(self, text: str, answer: tuple[str, ...], changes: Interventions | None) -> Tensor:
+        of, known = self._known_first
+        scores = known.get(tuple(changes.heads)) if changes and of == (text, answer, self._versions) else None
+        if scores is not None:
+            return scores
         reading = self._reading(text, answer)
         with self._changed(changes), evaluating(self.model):
             return self._forward(reading, 1).logits[0, reading.n_given].detach().float()  # [vocab]

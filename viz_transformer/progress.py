@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from viz_transformer._files import atomic_write, one_at_a_time
+from viz_transformer._renamed import renamed
 from viz_transformer.errors import FileError
 
 #: In the working directory of a lesson's kernel, which is the lesson's folder.
 FILE = "progress.json"
+#: The file as it was when the course had fourteen lessons.
+EARLIER = "progress.course-1.json"
 
 #: How long a check waits for another lesson's kernel, which writes for milliseconds unless it was stopped.
 _WAIT_S = 5.0
 #: The progress if the folder cannot be written to; it then lasts as long as the kernel.
 _unwritten: dict[str, dict[str, Any]] = {}
+#: Under ``"course"`` in a file whose names are those of the thirteen lessons.
+_COURSE = 2
 
 
 def record_attempt(exercise: str, passed: bool) -> None:
@@ -60,7 +67,8 @@ def _read() -> dict[str, dict[str, Any]]:
             str(name): {"solved": entry["solved"] is True, "tries": int(entry["tries"])}
             for name, entry in found["exercises"].items()
         }
-        return {"exercises": tries, "predictions": dict(found["predictions"])}
+        known = {"exercises": tries, "predictions": dict(found["predictions"])}
+        return known if found.get("course") == _COURSE else _carried_over(known, path)
     except FileNotFoundError:
         pass
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -71,9 +79,21 @@ def _read() -> dict[str, dict[str, Any]]:
     return {"exercises": {}, "predictions": {}}
 
 
+def _carried_over(known: dict[str, dict[str, Any]], path: Path) -> dict[str, dict[str, Any]]:
+    """Return what was kept of fourteen lessons under today's names, and keep the file as it was, once."""
+    earlier = path.with_name(EARLIER)
+    if not earlier.exists():
+        with suppress(OSError):  # a folder that cannot be written to keeps its file anyway
+            shutil.copyfile(path, earlier)
+    return {
+        kind: {new: value for name, value in names.items() if (new := renamed(name))}
+        for kind, names in known.items()
+    }
+
+
 def _write(everything: dict[str, dict[str, Any]]) -> None:
     try:
         with atomic_write(FILE) as part:
-            part.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
+            part.write_text(json.dumps({"course": _COURSE, **everything}, indent=1) + "\n", encoding="utf-8")
     except FileError:
         _unwritten.update(everything)

@@ -20,6 +20,9 @@ from viz_transformer.trace import ForwardTrace
 from viz_transformer.vocabulary import Tokeniser
 from viz_transformer.writing_model import WritingModel
 
+#: A smaller probability has no bar.
+LEAST_SHOWN = 0.005
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -169,6 +172,46 @@ class Translator(WritingModel[Transformer, TracedTransformer]):
         output = self._read(source, read, interventions)
         assert output.logits is not None  # an encoder alone has none
         return log_probs_of(output.logits[0], written)
+
+    @torch.no_grad()
+    def likely_words(
+        self,
+        text: str,
+        target: str | Sequence[str] | None = None,
+        n: int = 3,
+        interventions: Interventions | None = None,
+    ) -> list[dict[str, float]]:
+        """Return the likeliest words at each position of a translation, given the words before it.
+
+        >>> import viz_transformer as vt
+        >>> found = vt.load_translator().likely_words("the teacher lost her book")
+        >>> [f"{word} {probability:.2f}" for word, probability in found[1].items()]
+        ['maestra 0.95', 'profesora 0.05']
+
+        Args:
+            text: the sentence to read.
+            target: the translation to write, as text or as tokens; by default the model's own.
+            n: how many words at most; those of less than half a percent are left out.
+            interventions: what to switch off or replace in the model; None changes nothing.
+
+        Returns:
+            For each position, that of ``<eos>`` included, words and their probabilities, likeliest first.
+
+        Raises:
+            UserError: as `trace`.
+        """
+        source, read, _ = self._teacher_forced(text, target, interventions)
+        output = self._read(source, read, interventions)
+        assert output.logits is not None
+        values, ids = output.logits[0].double().softmax(-1).topk(n)  # [position, n]
+        return [
+            {
+                self.vocabulary.tokens[index]: share
+                for share, index in zip(*row, strict=True)
+                if share >= LEAST_SHOWN
+            }
+            for row in zip(values.tolist(), ids.tolist(), strict=True)
+        ]
 
     def answer(self, text: str, interventions: Interventions | None = None) -> tuple[str, ...]:
         """Return the tokens of a translation."""

@@ -10,6 +10,12 @@ def pad_rows(rows, pad_id):
 
 
 # %% 2.3
+def embed(ids, table):
+    """Ids [...] and a table [token, d_model] -> vectors [..., d_model]."""
+    return table[ids]
+
+
+# %% 2.4
 def cosine(a, b):
     """Return the cosine of the angle between two vectors."""
     return a @ b / (a.norm() * b.norm())

@@ -125,8 +125,8 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "prediction of a key": lambda: vt.prediction(
         make_trace(), "Where does it look?", kind="cross", layer=0, head=0, query=0
     ),
-    "explanation": lambda: vt.explain("Why √d_k?", "Softmax saturates.", name="3.e1"),
-    "explanation, compared": lambda: answered(
+    "prediction of a sentence": lambda: vt.explain("Why √d_k?", "Softmax saturates.", name="3.e1"),
+    "prediction of a sentence, compared": lambda: answered(
         vt.explain("Why divide by √d_k?", "So that softmax does not saturate."), "Scores grow with d_k."
     ),
     "exercise form": lambda: ExerciseForm(form_of(exercise("1.1"))),

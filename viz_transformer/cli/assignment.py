@@ -61,7 +61,10 @@ def add_assignment(commands: Any) -> None:
 
 
 def _assignment(options: argparse.Namespace) -> int:
-    lessons = course() if options.lesson is None else [find_lesson(options.lesson)]
+    wanted = course() if options.lesson is None else [find_lesson(options.lesson)]
+    lessons = [lesson for lesson in wanted if lesson.has_exercises]
+    if not lessons:
+        raise UserError(f"{wanted[0].path.name} has no exercises; choose a lesson, the clinic or the project")
     made = {lesson: with_solutions(lesson, SOLUTIONS) for lesson in lessons}
     for path in write_course(given_path(options.folder), made, options.overwrite):
         print(f"wrote {path}")

@@ -2,9 +2,13 @@
 // same.
 
 import type { Interventions } from "./interventions.ts";
+import { probabilities, topIds } from "./decoding/distribution.ts";
+import { rowOf } from "./matrix.ts";
 import { forward } from "./model.ts";
 import { WritingModel, logProbsOf } from "./text_model_base.ts";
 import { Trace } from "./trace.ts";
+
+const LEAST_SHOWN = 0.005; // a smaller probability has no bar
 
 export class Translator extends WritingModel {
   task = "translate" as const;
@@ -39,6 +43,18 @@ export class Translator extends WritingModel {
       attention: output.attention,
     });
     return { trace, logProbs: logProbsOf(output.logits!, written) };
+  }
+
+  /** The likeliest words at each position of a translation, and how probable each is. */
+  likelyWords(text: string, target: string[], n = 3): [string, number][][] {
+    const { vocabulary } = this;
+    const read = [vocabulary.sosId, ...this.idsOf(target)];
+    const { logits } = forward(this.model, { source: this.given(text), target: read }, {});
+    return read.map((_, position) => {
+      const shares = probabilities(rowOf(logits!, position));
+      const shown = topIds(shares, n).filter((id) => shares[id] >= LEAST_SHOWN);
+      return shown.map((id) => [vocabulary.tokens[id], shares[id]]);
+    });
   }
 
   /** The encoder's output vectors [source, d_model]; the last is that of `<eos>`. */

@@ -1,4 +1,4 @@
-"""Exercises of lesson 2: ids, padding and vectors."""
+"""Exercises of lesson 2: ids, padding, vectors looked up and compared."""
 
 from __future__ import annotations
 
@@ -59,6 +59,13 @@ def _rows_to_pad(rng: np.random.Generator) -> tuple[Any, ...]:
     lengths = rng.integers(1, 7, size=rng.integers(2, 5))
     rows = [rng.integers(3, 35, size=length).tolist() for length in lengths]
     return rows, int(rng.choice([0, 0, 1, 50]))
+
+
+def _ids_and_table(rng: np.random.Generator) -> tuple[Any, ...]:
+    n_tokens, d_model = 9, int(rng.choice([2, 4, 5]))
+    ids = rng.permutation(np.arange(1, n_tokens))[:6].reshape(rng.choice([1, 2, 3]), -1)
+    table = rng.normal(size=(n_tokens, d_model)).astype(np.float32)
+    return torch.from_numpy(ids.squeeze(0) if len(ids) == 1 else ids), torch.from_numpy(table)
 
 
 def _cosine(a: Tensor, b: Tensor) -> Tensor:
@@ -184,6 +191,47 @@ EXERCISES = (
     ),
     Exercise(
         "2.3",
+        "Look vectors up",
+        Function(
+            lambda ids, table: table[ids],
+            _ids_and_table,
+            mistakes=(
+                Mistake(
+                    lambda ids, table: table[:, ids],
+                    "table[:, ids] takes columns. A token's vector is a row, so write table[ids].",
+                ),
+                Mistake(
+                    lambda ids, table: table[ids.flatten()[0]],
+                    "That is the vector of the first id alone. Every id must get its vector.",
+                ),
+                Mistake(
+                    lambda ids, table: table[ids.flatten()],
+                    "The vectors are right, but the shape is not: ids of the shape [sentence, position] give "
+                    "vectors of the shape [sentence, position, d_model]. Leave ids as they are.",
+                ),
+                Mistake(
+                    lambda ids, table: table[ids - 1],
+                    "You take the row before each token's own. Ids count from 0, as the rows do.",
+                ),
+                Mistake(
+                    lambda ids, table: table[ids].sum(-1),
+                    "You added up the numbers of each vector. Return the vectors themselves.",
+                ),
+                Mistake(
+                    lambda ids, table: table[: ids.numel()],
+                    "Those are the first rows of the table. Take the rows whose numbers are in ids.",
+                ),
+                Mistake(lambda ids, table: ids, "Those are the ids. Take their rows out of the table."),
+            ),
+            right="A model begins with this step. Libraries call it an embedding layer.",
+        ),
+        hints=(
+            "table[5] is the row of the id 5. What does table[torch.tensor([5, 8])] give?",
+            "A tensor of ids in the square brackets gives a row for each id, whatever its shape.",
+        ),
+    ),
+    Exercise(
+        "2.4",
         "Write the cosine",
         Function(
             _cosine,

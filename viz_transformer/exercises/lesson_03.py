@@ -1,4 +1,4 @@
-"""Exercises of lesson 3: a stable softmax, the size of scores, saturation."""
+"""Exercises of lesson 3: a softmax that does not overflow, and the division by √d_k."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
-from viz_transformer.experiments.saturation import softmax_jacobian
 
 
 def _softmax(scores: Tensor) -> Tensor:
@@ -86,41 +85,14 @@ def _rows_of_scores(rng: np.random.Generator) -> tuple[Any, ...]:
     return (torch.from_numpy(rows.astype(np.float32)),)
 
 
-def _slopes(weights: Tensor) -> Tensor:
-    return softmax_jacobian(weights)
+def _weights_of(query: Tensor, keys: Tensor) -> Tensor:
+    return (keys @ query / len(query) ** 0.5).softmax(-1)
 
 
-def _own_only(weights: Tensor) -> Tensor:
-    return torch.diag(weights * (1 - weights))
-
-
-def _only_products(weights: Tensor) -> Tensor:
-    return -torch.outer(weights, weights)
-
-
-def _with_plus(weights: Tensor) -> Tensor:
-    return torch.diag(weights) + torch.outer(weights, weights)
-
-
-def _square_taken_twice(weights: Tensor) -> Tensor:
-    return torch.diag(weights * (1 - weights)) - torch.outer(weights, weights)
-
-
-def _each_times_the_rest_of_the_other(weights: Tensor) -> Tensor:
-    return torch.outer(weights, 1 - weights)
-
-
-def _the_row_alone(weights: Tensor) -> Tensor:
-    return weights * (1 - weights)
-
-
-def _of_the_weights(weights: Tensor) -> Tensor:
-    return softmax_jacobian(weights.softmax(-1))
-
-
-def _row_of_weights(rng: np.random.Generator) -> tuple[Any, ...]:
-    weights = rng.dirichlet(np.ones(int(rng.integers(2, 6))))
-    return (torch.from_numpy(weights.astype(np.float32)),)
+def _query_and_keys(rng: np.random.Generator) -> tuple[Any, ...]:
+    d_k, n_keys = int(rng.choice([3, 8, 16])), int(rng.choice([2, 4, 5]))
+    query, keys = rng.normal(size=d_k), rng.normal(size=(n_keys, d_k))
+    return torch.from_numpy(query.astype(np.float32)), torch.from_numpy(keys.astype(np.float32))
 
 
 _NOT_TORCHS = "That is torch's own softmax. Write it yourself, with exp, amax and sum."
@@ -151,7 +123,7 @@ EXERCISES = (
             right="e² = 7.39, whatever the other scores in the row are.",
         ),
         hints=(
-            "Set two scores to 5 and 3 in the first lab, and compare their weights.",
+            "Set two scores of the view above to 5 and 3, and compare their weights.",
             "The two weights are e⁵ and e³, each divided by the same sum.",
         ),
     ),
@@ -233,88 +205,48 @@ EXERCISES = (
     ),
     Exercise(
         "3.3",
-        "Find the usual size of a score",
-        Number(
-            16,
-            mistakes=(
-                Mistake(256, "That is the variance. The standard deviation is its square root."),
-                Mistake(1, "That is what is left after the division by √d_k."),
-                Mistake(8, "That is √64. Here d_k is 256."),
-                Mistake(1 / 16, "That is what you multiply a score by to bring it back to size 1."),
-                Mistake(128, "That is half of the variance. The standard deviation is its square root."),
-            ),
-            right="√256 = 16. So these scores are divided by 16.",
-        ),
-        hints=(
-            "The variance of q·k is d_k.",
-            "The standard deviation is the square root of the variance.",
-        ),
-    ),
-    Exercise(
-        "3.4",
-        "Write the table of slopes",
+        "From a query and keys to weights",
         Function(
-            _slopes,
-            _row_of_weights,
+            _weights_of,
+            _query_and_keys,
             mistakes=(
                 Mistake(
-                    _own_only,
-                    "The diagonal is right. But a push to one score moves the other weights too: off the "
-                    "diagonal the entries are −w_i w_j.",
+                    lambda query, keys: (keys @ query).softmax(-1),
+                    "The division is missing: divide the dot products by √d_k before the softmax.",
                 ),
                 Mistake(
-                    _only_products,
-                    "Off the diagonal it is right. On the diagonal the entries are w (1 − w).",
+                    lambda query, keys: (keys @ query / len(query)).softmax(-1),
+                    "You divided by d_k. Divide by its square root: len(query) ** 0.5.",
                 ),
                 Mistake(
-                    _square_taken_twice,
-                    "On the diagonal you subtract w·w twice: w (1 − w) has it already, and the outer product "
-                    "brings it again.",
+                    lambda query, keys: (keys @ query / len(keys) ** 0.5).softmax(-1),
+                    "You divided by the root of the number of keys. d_k is the length of one vector: "
+                    "query.shape[-1].",
                 ),
                 Mistake(
-                    _each_times_the_rest_of_the_other,
-                    "The diagonal is right. Off the diagonal the entries are −w_i w_j, not w_i (1 − w_j).",
+                    lambda query, keys: (keys @ query * len(query) ** 0.5).softmax(-1),
+                    "You multiplied by √d_k. Divide by it.",
                 ),
                 Mistake(
-                    _with_plus,
-                    "One sign is wrong. What one weight gains, the others lose.",
+                    lambda query, keys: (keys @ query).softmax(-1) / len(query) ** 0.5,
+                    "You divided the weights, so they no longer add up to 1. Divide the scores, before the "
+                    "softmax.",
                 ),
                 Mistake(
-                    _the_row_alone,
-                    "That is the diagonal alone, [key]. The exercise wants the whole table, [key, key].",
+                    lambda query, keys: keys @ query / len(query) ** 0.5,
+                    "These are the scaled scores. Apply softmax to turn them into weights.",
                 ),
                 Mistake(
-                    _of_the_weights,
-                    "You took the softmax of the weights. They have been through one already.",
+                    lambda query, keys: (keys * query / len(query) ** 0.5).softmax(-1),
+                    "keys * query multiplies number by number and does not add up: its shape is "
+                    "[n_keys, d_k]. keys @ query gives one dot product for each key.",
                 ),
             ),
-            right="Every row and every column of it adds up to 0.",
+            right="This is a row of attention weights. Only the values are missing to make it a whole head.",
         ),
         hints=(
-            "torch.outer(a, b) is the table of all products a_i b_j.",
-            "w (1 − w) is w − w·w. So the table is torch.diag(weights) minus all the products w_i w_j.",
-        ),
-    ),
-    Exercise(
-        "3.5",
-        "Find out what a forgotten root does",
-        Number(
-            1 / 64,
-            mistakes=(
-                Mistake(1, "That is the variance after the division by √d_k, with the root."),
-                Mistake(1 / 8, "That is the standard deviation. The variance is its square."),
-                Mistake(64, "That is the variance before any division."),
-                Mistake(8, "That is the standard deviation before any division."),
-                Mistake(
-                    1 / 64**2,
-                    "You divided 1 by 64². Before the division the variance is 64, not 1.",
-                ),
-            ),
-            right="0.0156: the scores are nearly equal, so at first every key gets nearly the same weight.",
-        ),
-        hints=(
-            "Before the division the variance is 64.",
-            "Dividing a number by 64 divides its variance by 64².",
+            "Three steps, in this order: scores = keys @ query, divide, softmax.",
+            "d_k is query.shape[-1], and its square root is query.shape[-1] ** 0.5.",
         ),
     ),
 )

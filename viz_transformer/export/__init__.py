@@ -15,6 +15,7 @@ from viz_transformer.export.carried import carried_part, smaller_part
 from viz_transformer.export.embedding import place_beside, write_lines
 from viz_transformer.export.page import check_replaceable, check_size, page_pieces, write_page
 from viz_transformer.export.page_parts import expected_bytes, parts_of_live, ready_for_export
+from viz_transformer.export.page_progress import progress_line
 from viz_transformer.widgets.base.static_fallback import shown_text
 from viz_transformer.widgets.base.view import View
 
@@ -38,7 +39,8 @@ def export_html(
     The page holds each view's module, state and bytes, and fetches nothing: its content-security
     policy names its own scripts and styles by their hashes and allows nothing else. Each view opens
     as it is selected now and can be used as in the notebook, without Python. What a view would ask
-    a model is answered from its `questions()`, asked now. Of a lab, the views and the words go into
+    a model is answered from its `questions()`, asked now: of a large model that takes minutes, in which a
+    line on stderr says how far it is. Of a lab, the views and the words go into
     the page; its controls, which need Python, are left out, and the page says so.
 
     >>> import viz_transformer as vt
@@ -87,7 +89,8 @@ def export_html(
     if not listed:
         raise UserError("export_html was given no view; make one with vt.explore(trace)")
     title = _heading(listed) if title is None else given_heading(title)
-    widgets = ready_for_export(listed)
+    with progress_line(path.name):  # a studio makes its rooms
+        widgets = ready_for_export(listed)
 
     def offer() -> str:
         return smaller_part(widgets, max_megabytes)
@@ -96,7 +99,8 @@ def export_html(
         expected = sum(map(expected_bytes, widgets))
         check_size(path, expected, max_megabytes, offer)  # before any is asked
         parts = parts_of_live(widgets)
-        places = [parts.add(view.model_id) for view in listed]
+        with progress_line(path.name):
+            places = [parts.add(view.model_id) for view in listed]
     addresses = ((view.model_id, view.address()) for view in listed if isinstance(view, View))
     if first := next(((model_id, rules) for model_id, rules in addresses if rules), None):
         parts.name_in_address(*first)

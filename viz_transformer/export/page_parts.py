@@ -14,6 +14,7 @@ import anywidget
 import ipywidgets
 
 from viz_transformer._files import text_beside
+from viz_transformer._work import between_parts
 from viz_transformer.errors import UserError
 from viz_transformer.export.inline_module import Script, inline_module, inline_style
 from viz_transformer.export.stills import still_of
@@ -193,10 +194,14 @@ def expected_bytes(widget: ipywidgets.Widget) -> int:
 def collect_answers(view: ipywidgets.Widget) -> Iterator[list[Any]]:
     """Ask a view what it could ask of nobody in a page: yields pairs ``[request, reply]``."""
     questions: list[dict[str, Any]] = getattr(view, "carried_questions", getattr(view, "questions", list))()
-    if callable(getattr(view, "replies", None)):  # together they may take less time and fewer bytes
-        yield from ([*pair] for pair in zip(questions, view.replies(questions), strict=True))
-    else:
-        yield from ([request, _reply(view, request)] for request in questions)
+    replies = (
+        view.replies(questions)  # together they may take less time and fewer bytes
+        if callable(getattr(view, "replies", None))
+        else (_reply(view, request) for request in questions)
+    )
+    for number, (request, reply) in enumerate(zip(questions, replies, strict=True), start=1):
+        between_parts(f"{type(view).__name__}: answer {number} of {len(questions)}")
+        yield [request, reply]
 
 
 def _reply(view: ipywidgets.Widget, request: dict[str, Any]) -> dict[str, Any]:

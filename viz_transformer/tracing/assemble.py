@@ -29,6 +29,8 @@ class RawAttention:
             a layer that does not attend. `assemble` takes the layers out of lists one by one, so
             that memory never holds all of them twice.
         numbers: for each kind the model's own number of each layer; else they are 0, 1, 2 …
+        whole: for each kind the array [layer, head, query, key] in which its kept layers already are, if
+            there is one; the trace may keep it.
         is_selected: whether only the kept heads are left.
         biases: for each kind what the model adds to its scores for relative positions, [head, query,
             key], by the number of the layer; if there is only one, all layers share it.
@@ -54,6 +56,7 @@ class RawAttention:
     causal: bool | None = None
     positions: Mapping[str, Any] = field(default_factory=dict)
     numbers: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    whole: Mapping[str, FloatArray | None] = field(default_factory=dict)
     is_selected: bool = False
     biases: Mapping[str, Mapping[int, Any]] = field(default_factory=dict)
     seconds_per_frame: float | None = None
@@ -66,10 +69,14 @@ class RawAttention:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Stack:
-    """The kept layers of one kind, each [head, query, key], and their numbers in the model."""
+    """The kept layers of one kind, each [head, query, key], and their numbers in the model.
+
+    They may be in one array already, `whole`.
+    """
 
     layers: MutableSequence[Any]
     numbers: Sequence[int]
+    whole: FloatArray | None
 
 
 def assemble(
@@ -175,7 +182,7 @@ def _layers_by_kind(raw: RawAttention, selection: Selection) -> dict[str, _Stack
     numbered = {kind: _attending(of_kind, raw.numbers.get(kind)) for kind, of_kind in present.items()}
     selection.check_layers(number for of_kind in numbered.values() for number in of_kind.values())
     stacks = {
-        kind: _select(of_kind, numbered[kind], raw, selection)
+        kind: _select(of_kind, numbered[kind], raw, selection, raw.whole.get(kind))
         for kind, of_kind in present.items()
         if any(map(selection.keeps, numbered[kind].values()))
     }
@@ -201,7 +208,11 @@ def _attending(layers: Sequence[Any], numbers: Sequence[int] | None) -> dict[int
 
 
 def _select(
-    layers: Sequence[Any], numbers: Mapping[int, int], raw: RawAttention, selection: Selection
+    layers: Sequence[Any],
+    numbers: Mapping[int, int],
+    raw: RawAttention,
+    selection: Selection,
+    whole: FloatArray | None,
 ) -> _Stack:
     """Return the kept layers of one sentence; those in a list leave it."""
     numbers = {i: number for i, number in numbers.items() if selection.keeps(number)}
@@ -214,7 +225,7 @@ def _select(
         kept.append(as_array(taken, selection.dtype))
         if isinstance(layers, list):
             layers[i] = None
-    return _Stack(layers=kept, numbers=tuple(numbers.values()))
+    return _Stack(layers=kept, numbers=tuple(numbers.values()), whole=whole)
 
 
 def _self_attention_kind(layers: Sequence[FloatArray], labels: Labels, causal: bool | None = None) -> str:
@@ -337,7 +348,9 @@ def _stacked(
     """
     n_heads = len(stack.layers[0])
     shape = (len(stack.layers), n_heads, int(kept[0].sum()), int(kept[1].sum()))
-    weights = _empty(shape, selection.dtype)
+    weights = stack.whole
+    if weights is None or weights.shape != shape:
+        weights = _empty(shape, selection.dtype)
     for i, number in enumerate(stack.numbers):
         layer, stack.layers[i] = stack.layers[i], None  # freed when it is copied
         for axis, of_axis in enumerate(kept, start=1):
@@ -346,7 +359,8 @@ def _stacked(
             layer = layer if of_axis.all() else np.compress(of_axis, layer, axis=axis)
         heads = range(n_heads) if selection.heads is None else selection.heads
         _check_rows(f"the {kind} attention (layer {number}", heads, layer, has_sink, selection)
-        weights[i] = layer
+        if not np.may_share_memory(weights, layer):
+            weights[i] = layer
     return hand_over(weights)
 
 
@@ -476,7 +490,9 @@ def _check_rows(
         )
     if not selection.normalised:
         return
-    wrong = (sums > 1 + TOLERANCE) | (layer.min(axis=-1) < 0)
+    wrong = sums > 1 + TOLERANCE
+    if layer.min() < 0:
+        wrong |= layer.min(axis=-1) < 0
     if not has_sink:
         wrong |= (sums < 1 - TOLERANCE) & (np.abs(sums) > 1e-6)
     if wrong.any():

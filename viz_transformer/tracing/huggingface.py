@@ -167,6 +167,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
     if inputs.verify and is_numbered and "decoder_input_ids" not in inputs.parameters:
         _check_reads_text(model, named, layers.get("self"), forward)
     numbers = {kind: watched.numbers(of_kind) for kind, of_kind in layers.items()}
+    whole = {kind: watched.whole(of_kind) for kind, of_kind in layers.items()}
     layers = {kind: watched.kept(of_kind) for kind, of_kind in layers.items()}
     if inputs.verify:
         mask = named.get("attention_mask")
@@ -181,6 +182,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         batch_index=None,  # the batch holds one sentence by now
         causal=causal,
         numbers=numbers,
+        whole=whole,
         is_selected=True,
         biases=biases_of(biases, layers),
         seconds_per_frame=_SECONDS_PER_FRAME.get(model.config.model_type),

@@ -7,12 +7,14 @@ is dropped before the next layer runs. The hooks are taken off again.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from viz_transformer.tracing.selection import TOLERANCE, Selection
@@ -29,8 +31,11 @@ class WatchedLayers:
     are counted as they run.
     """
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: Selection, n_layers: Mapping[tuple[str, str], int]) -> None:
         self._selection = selection
+        self._n_layers = n_layers  # how many modules have a role in a stack
+        self._joint: dict[tuple[str, str], Tensor] = {}  # [kept layer, 1, head, query, key]
+        self._parts: dict[tuple[str, str], list[Tensor]] = {}  # what is filled of it, [1, head, query, key]
         self._seen: dict[int, tuple[Any, int]] = {}  # the tensor too: while it lives, its id is its own
         self._next: Counter[tuple[str, str]] = Counter()  # per stack and role, the next layer's least number
         self._declared: set[bool | None] = set()
@@ -54,6 +59,14 @@ class WatchedLayers:
         """Return what is kept of layers; of those that no hook saw, it is taken now."""
         numbered = zip(layers, self.numbers(layers), strict=True)
         return [self._kept(layer, number) for layer, number in numbered]
+
+    def whole(self, layers: Sequence[Any]) -> NDArray[Any] | None:
+        """Return the array [layer, head, query, key] in which the kept ones of some layers already are."""
+        kept = [layer for layer in layers if layer is not None and layer.numel()]
+        for place, parts in self._parts.items():
+            if len(parts) == len(kept) and all(map(operator.is_, parts, kept)):
+                return self._joint[place][: len(parts), 0].numpy()
+        return None
 
     def _kept(self, weights: Any, number: int) -> Any:
         if weights is None or id(weights) in self._seen or not self._selection.keeps(number):
@@ -83,24 +96,40 @@ class WatchedLayers:
                 self._declared.add(getattr(module, "is_causal", None))
                 least = self._next[place]
                 self._next[place] = max(number or 0, least) + 1
-                value = self._record(value, max(number or 0, least))
+                value = self._record(value, place, max(number or 0, least))
             passed.append(value)
         same = all(new is old for new, old in zip(passed, output, strict=True))
         return output if same else tuple(passed)
 
-    def _record(self, weights: Tensor, number: int) -> Tensor:
+    def _record(self, weights: Tensor, place: tuple[str, str], number: int) -> Tensor:
         if self._selection.keeps(number):
-            weights = self._selection.take(weights, number)
+            weights = self._joined(self._selection.take(weights, number), place)
         else:
             weights = weights.new_empty((0, 0, *weights.shape[2:]))
         self._seen[id(weights)] = (weights, number)
         return weights
 
+    def _joined(self, weights: Tensor, place: tuple[str, str]) -> Tensor:
+        """Move weights to where all of their stack are, so that memory never holds the layers twice."""
+        if (
+            len(weights) > 1
+            or weights.device.type != "cpu"
+            or f"{weights.dtype}" != f"torch.{self._selection.dtype}"
+        ):
+            return weights
+        parts = self._parts.setdefault(place, [])
+        if place not in self._joint:
+            self._joint[place] = weights.new_empty((self._n_layers[place], *weights.shape))
+        joint = self._joint[place]
+        if len(parts) == len(joint) or joint.shape[1:] != weights.shape:
+            return weights
+        parts.append(joint[len(parts)].copy_(weights))
+        return parts[-1]
+
 
 @contextmanager
 def watching(model: nn.Module, selection: Selection) -> Iterator[WatchedLayers]:
     """Watch a model's attention modules inside a ``with`` block, and drop what is not kept."""
-    watched = WatchedLayers(selection)
     attention = {
         name: module
         for name, module in model.named_modules()
@@ -108,6 +137,7 @@ def watching(model: nn.Module, selection: Selection) -> Iterator[WatchedLayers]:
     }
     places = {name: place_of(name) for name in attention}
     shared = Counter(places.values())
+    watched = WatchedLayers(selection, Counter((stack, role) for stack, role, _ in places.values()))
     handles = [
         module.register_forward_pre_hook(lambda *_, name=name: watched.begin(name))
         for name, module in model.named_modules()

@@ -234,7 +234,7 @@ def test_a_box_shows_its_numbers_and_any_sentence_flows(
     expect(head).to_have_attribute("aria-pressed", "true")
     expect(root.locator(".vt-bar-share")).to_have_text([percent(float(each)) for each in weights])
     kept_page.keyboard.press("Escape")
-    picture, link = root.locator(".vt-model"), root.get_by_role("link", name="Lesson 2: Tokens to vectors")
+    picture, link = root.locator(".vt-model"), root.get_by_role("link", name="Lesson 2: Words as vectors")
     expect(link).to_have_count(0)
     picture.press("Home")
     picture.press("ArrowRight")

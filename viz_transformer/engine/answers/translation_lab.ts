@@ -16,7 +16,10 @@ export function answerTranslationLab(
   try {
     const { ids, tokens, score } = translator.decode(text).hypotheses[0];
     const translation = { text: translator.vocabulary.decode(ids), tokens, score };
-    return { translation, trace: rawTrace(translator.trace(text, tokens)) };
+    const trace = translator.trace(text, tokens);
+    const { sourceTokens: source, outputTokens: target } = trace;
+    const written = { text, source, target, next: translator.likelyWords(text, tokens) };
+    return { translation, trace: rawTrace(trace), written };
   } catch (error) {
     if (!(error instanceof UserError) || error instanceof NotInPage) throw error;
     return { problem: error.message, suggestions: suggestedTexts(translator.vocabulary, text, error) };

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import traitlets
 
+from viz_transformer._work import between_parts
 from viz_transformer.errors import UserError
 from viz_transformer.trace import LogitAttribution, LogitLens, PatchingMap, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
@@ -177,7 +178,10 @@ class Causes(View):
         if what not in PATCHED or what not in self._sizes:
             raise UserError(f"what={what!r}, but this view patches {[*set(PATCHED) & set(self._sizes)]}")
         columns = self._sizes[what][0]
-        values = [self.answer({"what": what, "layer": layer})["values"] for layer in range(columns)]
+        values = []
+        for layer in range(columns):
+            between_parts(f"Patching {what} of layer {layer + 1} of {columns}")
+            values.append(self.answer({"what": what, "layer": layer})["values"])
         start = self.start
         return PatchingMap(
             what=what,

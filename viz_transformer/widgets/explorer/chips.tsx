@@ -1,5 +1,7 @@
 // The header: the sentences as chips, each a word that can be chosen; of a long text a field to find one.
 
+import type { VNode } from "preact";
+import type { Editor } from "../base/sentence.tsx";
 import { markMeaning, shortened, visible } from "../base/text.ts";
 import { findNext, pin, pinOfKind, togglePlace } from "./choose.ts";
 import { foundInWords } from "./selection.ts";
@@ -10,8 +12,8 @@ const LETTERS = 16; // of a word
 const MOST = 18; // words of a sentence
 
 /** The words that are read, and those that are written. */
-export function Chips({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
-  const { entries, pictureOf, linked, lit, placesFor } = snapshot;
+export function Chips({ room, snapshot, editor }: { room: Room; snapshot: Snapshot; editor: Editor | null }) {
+  const { entries, pictureOf, linked, lit, placesFor, change } = snapshot;
   const hasSource = entries.has("encoder") || entries.has("cross");
   const hasTarget = entries.has("decoder") || entries.has("cross");
   const source = !hasSource
@@ -48,6 +50,7 @@ export function Chips({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
           at={chosen.source}
           isQuery={lit.kind === "encoder"}
           choose={(index) => choose("source", index)}
+          other={change && editor && { ...change, choose: () => editor.read(change.before.text) }}
         />
       )}
       {source.length > 0 && target.length > 0 && <span aria-hidden="true">→</span>}
@@ -66,9 +69,11 @@ interface WordsProps {
   /** Whether the chosen one is the query, also where all are read. */
   isQuery?: boolean;
   choose: (index: number) => void;
+  /** The word of the sentence before at the one position where it differs; a click brings it back. */
+  other?: { at: number; word: string; choose: () => void } | null;
 }
 
-function Words({ names, side, at, isQuery = false, choose }: WordsProps) {
+function Words({ names, side, at, isQuery = false, choose, other }: WordsProps) {
   if (names.length > MOST) {
     const which = at === null ? "" : `${visible(names[at])}, ${(at + 1).toLocaleString("en")} of `;
     return (
@@ -77,20 +82,44 @@ function Words({ names, side, at, isQuery = false, choose }: WordsProps) {
   }
   return (
     <>
-      {names.map((name, index) => (
-        <button
-          type="button"
-          class={`vt-chip vt-of-${isQuery && index === at ? "query" : side}`}
-          key={`${index} ${name}`}
-          aria-pressed={index === at}
-          data-lm-suppress-shortcuts="true"
-          title={markMeaning(name) ?? visible(name)}
-          onClick={() => choose(index)}
-        >
-          <bdi>{shortened(name, LETTERS)}</bdi>
-        </button>
-      ))}
+      {names.map((name, index) => {
+        const chip = (
+          <button
+            type="button"
+            class={`vt-chip vt-of-${isQuery && index === at ? "query" : side}`}
+            key={`${index} ${name}`}
+            aria-pressed={index === at}
+            data-lm-suppress-shortcuts="true"
+            title={markMeaning(name) ?? visible(name)}
+            onClick={() => choose(index)}
+          >
+            <bdi>{shortened(name, LETTERS)}</bdi>
+          </button>
+        );
+        return other?.at === index ? <Either key={index} chip={chip} name={name} other={other} /> : chip;
+      })}
     </>
+  );
+}
+
+interface EitherProps {
+  chip: VNode;
+  name: string;
+  other: { word: string; choose: () => void };
+}
+
+/** Two words of which one is in the sentence, always in the same order; a click on the other puts it there. */
+function Either({ chip, name, other: { word, choose } }: EitherProps) {
+  const title = `Put “${visible(word)}” in place of “${visible(name)}”`;
+  const other = (
+    <button type="button" class="vt-chip vt-other" key="other" title={title} onClick={choose}>
+      <bdi>{shortened(word, LETTERS)}</bdi>
+    </button>
+  );
+  return (
+    <span class="vt-either" role="group" aria-label={`${visible(word)} or ${visible(name)}`}>
+      {word > name ? [other, chip] : [chip, other]}
+    </span>
   );
 }
 

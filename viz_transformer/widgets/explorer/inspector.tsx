@@ -29,6 +29,7 @@ export function Inspector({ room, snapshot }: { room: Room; snapshot: Snapshot }
     <>
       <h3 class="vt-title">{headingOf(snapshot)}</h3>
       {problem && <p role="alert">{problem}</p>}
+      <NextWords room={room} snapshot={snapshot} />
       <Weights room={room} snapshot={snapshot} read={read} />
       <div class="vt-readout" role="status" aria-live="polite">
         <Pair shown={shown} read={read} />
@@ -44,6 +45,41 @@ export function Inspector({ room, snapshot }: { room: Room; snapshot: Snapshot }
         {notes(snapshot.shown, { ...options, lines: room.lines, patches: snapshot.patches }).join(" ")}
       </p>
       <Doors />
+    </>
+  );
+}
+
+/** The likeliest words where the chosen one is written, and those of the sentence before. */
+function NextWords({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
+  const { lit, pictureOf, written, change } = snapshot;
+  const at = lit.kind === "encoder" ? null : lit.query;
+  if (!written || at === null || pictureOf(lit.kind).queries.length !== written.next.length) return null;
+  const after = (words: string[]) =>
+    at > 0 && (
+      <>
+        after <bdi class="vt-of-query">{shortened(words[at - 1], LETTERS)}</bdi>,{" "}
+      </>
+    );
+  const grey = { colour: "var(--muted)", role: "vt-small" };
+  const { theme } = room.frame;
+  return (
+    <>
+      <p class="vt-label">{after(written.target)}the model writes</p>
+      <Bars theme={theme} label="next words" kind="probability" bars={written.next[at]} />
+      {change?.before.next[at] && (
+        <>
+          <p class="vt-label">
+            with <bdi class="vt-of-was">{shortened(change.word, LETTERS)}</bdi>, {after(change.before.target)}
+            it was
+          </p>
+          <Bars
+            theme={theme}
+            label="next words before"
+            kind="probability"
+            bars={change.before.next[at].map(([word, share]) => [word, share, grey] as const)}
+          />
+        </>
+      )}
     </>
   );
 }

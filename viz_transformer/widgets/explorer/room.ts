@@ -27,7 +27,7 @@ export interface Traits extends Declared {
 export type StageTheme = Theme & { roles: Record<Role, string> };
 const ROLES = [
   ...(["query", "query-tint", "key", "key-tint", "weight"] as const),
-  ...(["ink", "muted", "line", "raised", "paper"] as const),
+  ...(["ink", "muted", "line", "raised", "paper", "you"] as const),
 ];
 type Role = (typeof ROLES)[number];
 

@@ -17,6 +17,7 @@ import { wordsRead } from "./readout.ts";
 import type { Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { drawDots, strokeCurve } from "./strokes.ts";
+import { replacedWord } from "./written.ts";
 
 const LABEL = "The sentence and its translation: the arrow keys go from word to word";
 /** Sizes of words, the room on each side of one and between two; the first with which all fit. */
@@ -31,6 +32,7 @@ const [BETWEEN_ROWS, NARROW_GAP] = [36, 4]; // at least, for a weight beside its
 const MARGIN = 8; // of what is cut to its chip
 const [SOURCE, TARGET] = [0.5, 0.86]; // where the rows stand, as shares of the height
 const THICKEST = 16;
+const FORMER = 15; // letters of the word that was written before
 const [FAINT, STRONG] = [0.15, 0.03]; // weights below are not drawn: of all words, of the chosen one
 
 interface Word {
@@ -181,7 +183,8 @@ function layOut(
   const chip = Math.min(CHIP, CHIP_SHARE * height);
   const size = SIZES.find((each) => each[0] <= LETTERS * chip && fits(each)) ?? SIZES.at(-1)!;
   const [font, padding, gap] = size;
-  const target = Math.min(TARGET * height, height - chip / 2 - 3);
+  const below = snapshot.change ? FORMER + 8 : 3;
+  const target = Math.min(TARGET * height, height - chip / 2 - below);
   const source = Math.min(SOURCE * height, target - chip - BETWEEN_ROWS);
   const row = (kind: "encoder" | "cross", y: number): Word[] => {
     const texts = names[kind];
@@ -289,6 +292,34 @@ function drawWord(
       align: "center",
     },
   );
+  drawChange(context, word, snapshot, room);
+}
+
+/** A line under a word that has changed, and below a written one the word that was there before. */
+function drawChange(
+  context: CanvasRenderingContext2D,
+  { kind, index, x, y, width, height }: Word,
+  { written, change }: Snapshot,
+  { theme }: Room,
+): void {
+  const former = kind === "cross" ? replacedWord(written, change, index) : null;
+  if (former === null && !(kind === "encoder" && change?.at === index)) return;
+  const long = Math.max(12, width - height);
+  context.fillStyle = theme.roles.you;
+  context.fillRect(x - long / 2, y + height / 2 - 7, long, 4);
+  if (former === null) return;
+  const [text, middle] = [
+    elide(visible(former), width, (each) => theme.measure(each, FORMER, false)),
+    y + height / 2 + FORMER,
+  ];
+  drawText(context, text, x, middle, {
+    font: `${FORMER}px ${theme.family}`,
+    colour: theme.roles.muted,
+    align: "center",
+  });
+  context.fillStyle = theme.roles.muted;
+  const struck = theme.measure(text, FORMER, false);
+  context.fillRect(x - struck / 2 - 2, middle, struck + 4, 1.5);
 }
 
 /** The share of the strongest chosen line of a kind beside it, and whose it is. */

@@ -129,7 +129,7 @@ export function lineBelow(snapshot: Snapshot): Piece[] {
     return [`${one} minus ${other}. Green: more in ${one}. Brown: more in ${other}.${rounding}`];
   }
   if (shown?.weights && shown.aggregate !== "head" && lit.query !== null) {
-    const rest = withoutFirst(shown, wordsRead(shown, lit, 1).queries[0]!);
+    const rest = withoutFirst(shown, wordsRead(shown, lit, 1).queries[0]!, snapshot);
     if (rest.length) return [...rest, rounding];
   }
   return [`Point at a word; click to keep it.${rounding}`]; // always: what is below must not move under the pointer
@@ -145,7 +145,11 @@ function roundingInWords({ mode, lit, entry, pictureOf, lost }: Snapshot): strin
 }
 
 /** What a row gives to the other keys where the first one has nearly all, as shares of the rest; else nothing. */
-function withoutFirst(shown: DisplayedHead, query: number): Piece[] {
+function withoutFirst(
+  shown: DisplayedHead,
+  query: number,
+  { mode, options }: Pick<Snapshot, "mode" | "options">,
+): Piece[] {
   const { weights, cols, limit, keys, keyAxis, dtype } = shown;
   const [first, ...others] = weights!.subarray(query * cols, (query + 1) * cols);
   const rest = others.reduce((sum, weight) => sum + weight, 0);
@@ -156,7 +160,10 @@ function withoutFirst(shown: DisplayedHead, query: number): Piece[] {
   const words = order
     .slice(0, 2)
     .flatMap((i): Piece[] => [", ", named("key", keys[i + 1]!), ` ${percent(others[i]! / rest)}`]);
-  return ["Without the first token", ...words, " of the rest"];
+  if (mode === "matrix" && options.colourScale === "rest")
+    return ["Without the first token", ...words, " of the rest"];
+  const how = mode === "matrix" ? ", which ⋯ can leave out of the colours" : "";
+  return ["Beside the first token", ...words, ` of the rest${how}`];
 }
 
 /** What the picture shows, as a heading. */

@@ -26,6 +26,7 @@ import type { DisplayedHead, HeadPictures, Axis } from "./displayed_head.ts";
 import type { Entry, WeightStore } from "./weight_store.ts";
 import type { Window } from "../base/heatmap.ts";
 import type { Memo } from "./caches.ts";
+import { writtenOf } from "./written.ts";
 
 const [NO_SCORES, NO_IMAGE, NO_KINDS] = [{} as Scores, {} as Image, [] as string[]];
 /** The viewer's own scores: by name and kind, float32 [layer · head]. */
@@ -114,6 +115,7 @@ export function takeSnapshot(
   const lit = litOf(active, shown);
   const snapshot = {
     options,
+    ...writtenOf(model),
     state,
     /** Which picture is on the stage. */
     mode: modeOf(options, linked, patches),

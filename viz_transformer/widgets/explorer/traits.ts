@@ -29,9 +29,11 @@ export interface Traits {
   image: unknown;
   seconds_per_frame: number | null;
   text_size: number;
+  before: Record<string, unknown>;
   data: Record<string, unknown>;
   has_parts: boolean;
   scores: Record<string, unknown>;
+  written: Record<string, unknown>;
 }
 
 export const TRAITS = [
@@ -63,7 +65,9 @@ export const TRAITS = [
   "image",
   "seconds_per_frame",
   "text_size",
+  "before",
   "data",
   "has_parts",
   "scores",
+  "written",
 ] as const;

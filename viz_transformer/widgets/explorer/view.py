@@ -186,6 +186,12 @@ class AttentionExplorer(View):
     )
     grid = Checked([], help="rows and columns of patches").tag(sync=True)
     image = Checked({}, help="width, height and RGB bytes of the picture").tag(sync=True)
+    written = traitlets.Dict(help="the sentence, its tokens, and the likeliest words at each").tag(
+        sync=True, content=True
+    )
+    before = traitlets.Dict(help="the same of the sentence that was shown before").tag(
+        sync=True, content=True
+    )
     has_parts = traitlets.Bool(False, help="whether a function divides scores").tag(sync=True, content=True)
     text_size = TextSize()
 
@@ -507,6 +513,7 @@ class AttentionExplorer(View):
         with self.hold_sync(), self.hold_trait_notifications():
             self._trace_view = trace_view
             self._version += 1
+            self.written = self.before = {}  # of another sentence
             self._fit()
             first = (self.kind, self.layer, self.head)
             self.data = pack_view(trace_view, self._version, first)

@@ -80,7 +80,7 @@ function Explorer(frame: Frame<Traits>) {
       header={
         <>
           {frame.model.get("labels") && <Traces room={room} />}
-          <Chips room={room} snapshot={snapshot} />
+          <Chips room={room} snapshot={snapshot} editor={editor} />
           {editor && <EditorField editor={editor} />}
         </>
       }

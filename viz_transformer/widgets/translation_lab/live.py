@@ -18,6 +18,7 @@ from viz_transformer.vocabulary import (
 )
 from viz_transformer.widgets.base.live import check_suits, give_engine
 from viz_transformer.widgets.base.traits import SelectionError
+from viz_transformer.widgets.base.view import sendable
 from viz_transformer.widgets.explorer import AttentionExplorer, explore, is_small, raw_trace
 from viz_transformer.widgets.translation_lab import TranslationView
 
@@ -30,6 +31,7 @@ class _Reading(NamedTuple):
     text: str
     translation: Translation
     trace: ForwardTrace
+    written: dict[str, Any]
 
 
 class TranslationLab(TranslationView):
@@ -54,9 +56,12 @@ class TranslationLab(TranslationView):
 
     explorer: AttentionExplorer
 
-    def __init__(self, translator: Translator, sentence: str, engine: str | None = None) -> None:
+    def __init__(
+        self, translator: Translator, sentence: str, engine: str | None = None, before: str | None = None
+    ) -> None:
         """Show the first sentence; see `translation_lab`."""
         self._translator = translator
+        earlier = None if before is None else self._translate(before)
         self._shown = self._last = self._translate(sentence)
         source, target = translator.vocabulary.languages
         super().__init__(
@@ -66,6 +71,8 @@ class TranslationLab(TranslationView):
             explorer=explore(self.trace, picture="sentence", score_parts=self._parts),
             languages={"source": _capital(source), "target": _capital(target), "tag": language_tag(target)},
         )
+        self.explorer.written = self._shown.written
+        self.explorer.before = {} if earlier is None else earlier.written
         give_engine(self, "translation_lab", translator, engine)
 
     def _parts(self, **place: Any) -> ScoreParts:
@@ -86,7 +93,18 @@ class TranslationLab(TranslationView):
 
     def _translate(self, text: str) -> _Reading:
         translation = self._translator.translate(text)
-        return _Reading(text, translation, self._translator.trace(text, translation.tokens))
+        trace = self._translator.trace(text, translation.tokens)
+        assert trace.output_tokens is not None
+        written = {
+            "text": text,
+            "source": sendable(trace.source_tokens),
+            "target": sendable(trace.output_tokens),
+            "next": [
+                [[word, share] for word, share in likely.items()]
+                for likely in self._translator.likely_words(text, translation.tokens)
+            ],
+        }
+        return _Reading(text, translation, trace, written)
 
     def _read(self, text: str) -> _Reading:
         """Translate a text, unless it was the last one: the page asks for it, and then shows it."""
@@ -97,7 +115,7 @@ class TranslationLab(TranslationView):
     def _answer_text(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the translation of a text and its trace, or what is wrong and what to type instead."""
         try:
-            _, translation, trace = self._read(request["text"])
+            _, translation, trace, written = self._read(request["text"])
         except UserError as error:
             offered = self._suggested_texts(request["text"], error)
             return {"problem": str(error), "suggestions": [[*each] for each in offered.items()]}
@@ -109,6 +127,7 @@ class TranslationLab(TranslationView):
             },
             # A large one is sent by the explorer, in parts, once the page shows the sentence.
             "trace": raw_trace(trace) if is_small(trace) else None,
+            "written": written,
         }
 
     def _suggested_texts(self, text: str, error: UserError) -> dict[str, str]:
@@ -143,16 +162,24 @@ class TranslationLab(TranslationView):
             return  # the first
         if self._from_page and self.drawn == self.sentence:
             self.explorer.adopt(self.trace, self.explorer.compare)
-        else:
+            return
+        before = self.explorer.written
+        with self.explorer.hold_sync():
             self.explorer.trace = self.trace
+            self.explorer.before, self.explorer.written = before, self._shown.written
 
 
 def _capital(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def translation_lab(translator: Translator, sentence: str, engine: str | None = None) -> TranslationLab:
+def translation_lab(
+    translator: Translator, sentence: str, engine: str | None = None, before: str | None = None
+) -> TranslationLab:
     """Return a text field with its translation and an explorer of the attention weights.
+
+    Where two sentences, one after the other, differ in one word, the other word is beside it in the header
+    as a button, and the picture marks which written words have changed.
 
     >>> import viz_transformer as vt
     >>> view = vt.translation_lab(vt.load_translator(), "the teacher lost her book")
@@ -161,9 +188,10 @@ def translation_lab(translator: Translator, sentence: str, engine: str | None = 
         translator: the translator.
         sentence: the first sentence.
         engine: ``"page"``, ``"kernel"``, or None: the page translates if the model is small enough.
+        before: a sentence that the first one is compared with, as if it had been shown before.
 
     Raises:
-        UserError: if the first sentence cannot be translated, or the page cannot run the model.
+        UserError: if one of the sentences cannot be translated, or the page cannot run the model.
     """
     check_suits(translator, ("translate",), "a translation lab")
-    return TranslationLab(translator, sentence, engine)
+    return TranslationLab(translator, sentence, engine, before)

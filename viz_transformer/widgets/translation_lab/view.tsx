@@ -16,6 +16,8 @@ interface Reply {
   translation: { text: string };
   /** Null where Python sends it to the explorer itself. */
   trace: object | null;
+  /** What the explorer says of the words. */
+  written: { text: string };
   /** Instead of both, where the text cannot be translated. */
   problem?: string;
   suggestions?: Problem["suggestions"];
@@ -67,10 +69,10 @@ function render({ model, el, host }: Rendered): () => void {
     return new Promise((resolve) => {
       kernel.latest(
         { text },
-        async ({ translation, trace, problem, suggestions = [] }: Reply) => {
+        async ({ translation, trace, written, problem, suggestions = [] }: Reply) => {
           if (problem) return resolve({ text: problem, suggestions });
           await child.opened.catch(() => null); // a sentence may be set before the picture is there
-          show(text, translation.text, trace);
+          show(text, translation.text, trace, written);
           resolve(null);
         },
         (error: Error) => resolve({ text: error.message, suggestions: [] }),
@@ -78,12 +80,14 @@ function render({ model, el, host }: Rendered): () => void {
     });
   }
 
-  function show(sentence: string, translated: string, trace: object | null): void {
+  function show(sentence: string, translated: string, trace: object | null, written: Reply["written"]): void {
     const isDrawn = trace !== null && inner !== null;
+    const shown = inner?.get("written");
+    const before = shown?.text === sentence ? inner?.get("before") : shown;
     own = true;
     view.set({ sentence, translated, ...(isDrawn ? { drawn: sentence } : {}) });
     own = false;
-    if (isDrawn) choices?.set({ data: { version: uniqueId(), traces: [trace] } });
+    if (isDrawn) choices?.set({ data: { version: uniqueId(), traces: [trace] }, written, before });
   }
 
   /** What else sets it in the page, such as a word in the prose, leaves the translation to the lab; Python has one. */
