@@ -14,4 +14,4 @@ def cached_step(query, key, value, keys, values):
 numbers = 30 * 2 * 3 * 64
 
 # %% 13.3
-choices = ["encoder-only", "decoder-only", "encoder-decoder"]
+family = "encoder-only"

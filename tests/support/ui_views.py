@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import torch
 from matplotlib.figure import Figure
+from torch import Tensor
 
 import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
@@ -13,6 +15,7 @@ from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.hand_made_trainings import make_training
 from tests.support.spanish_models import small_config, small_language_model, small_masked_model
 from viz_transformer.exercises import exercise
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function
 from viz_transformer.exercises.forms import form_of
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model import DecoderOnly
@@ -45,6 +48,17 @@ TOUR = [
     {"caption": "Where “gato” looks.", "state": {"layer": 1, "head": 2, "query": 1}},
     {"caption": "The encoder.", "state": {"kind": "encoder", "layer": 0, "head": 0, "query": None}},
 ]
+
+
+def tanh_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
+    """Return additive scores: an answer in code, as lines to put in order."""
+    pairs = query.unsqueeze(-2) + key.unsqueeze(-3)  # [query, key, d]
+    return torch.tanh(pairs) @ v
+
+
+SCORES = Function(tanh_scores, lambda _: ())
+IN_ORDER = Exercise("x.1", "Order the lines", SCORES)
+WITH_GAPS = Exercise("x.2", "Fill the gap", SCORES, lines="a ___ b", gaps=(Choice("@", ["*", "@"], []),))
 
 
 def sharpened(times: int) -> Figure:
@@ -134,6 +148,8 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "exercise form of a mask": lambda: ExerciseForm(form_of(exercise("8.1"))),
     "exercise form of a choice": lambda: ExerciseForm(form_of(exercise("6.1"))),
     "exercise form of code": lambda: ExerciseForm(form_of(exercise("8.2"))),
+    "exercise form of lines": lambda: ExerciseForm(form_of(IN_ORDER)),
+    "exercise form of gaps": lambda: ExerciseForm(form_of(WITH_GAPS)),
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
 }
 

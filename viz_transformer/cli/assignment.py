@@ -55,7 +55,7 @@ def add_assignment(commands: Any) -> None:
         "Needs a clone of the repository: an installed package has no solutions.",
     )
     assignment.add_argument("folder", metavar="DIR", help="the course's folder")
-    assignment.add_argument("--lesson", metavar="LESSON", help="one lesson's number, or clinic")
+    assignment.add_argument("--lesson", metavar="LESSON", help="one lesson's number, clinic or project")
     assignment.add_argument("--overwrite", action="store_true", help="replace files that are there already")
     assignment.set_defaults(run=_assignment)
 

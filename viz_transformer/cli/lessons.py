@@ -38,7 +38,7 @@ def add_lessons(commands: Any) -> None:
         "reset",
         help="replace a lesson by a fresh copy; yours is kept beside it",
     )
-    reset.add_argument("lesson", metavar="LESSON", help="its number, or clinic")
+    reset.add_argument("lesson", metavar="LESSON", help="its number, clinic or project")
     _add_folder(reset)
     reset.set_defaults(run=_reset)
 

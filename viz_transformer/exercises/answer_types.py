@@ -79,6 +79,10 @@ class Exercise:
         symptom_first: whether the first check of a wrong answer says which test fails, and only the next
             one why.
         part: the part of ``my_transformer.py`` that the answer becomes, such as ``"attend"``.
+        lines: a right answer in code, whose lines a page shows to be put in order; without it the reference
+            is taken. With `gaps`, a text in which each ``___`` is a gap.
+        wrong_lines: lines among them that do not belong there, as mistakes: each line, and why it is wrong.
+        gaps: what a page offers for each gap of `lines`.
     """
 
     name: str
@@ -87,6 +91,9 @@ class Exercise:
     hints: tuple[str, ...] = ()
     symptom_first: bool = False
     part: str | None = None
+    lines: Callable[..., Any] | str | None = None
+    wrong_lines: tuple[Mistake, ...] = ()
+    gaps: tuple[Choice, ...] = ()
 
     def check(self, answer: Any) -> Check:
         """Return feedback on an answer of any kind; nothing is raised."""

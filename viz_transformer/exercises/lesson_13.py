@@ -1,4 +1,4 @@
-"""Exercises of lesson 13, From here to GPT: a step with a cache, its size, and a family for each task."""
+"""Exercises of lesson 13, From here to GPT: a step with a cache, its size, and a family for a task."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import CustomCheck, Exercise, Function, Mistake, Number
-from viz_transformer.exercises.feedback import Check
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 
 
 def _step(rng: np.random.Generator) -> tuple[Any, ...]:
@@ -50,39 +49,6 @@ def _new(old: Any, new: Any) -> Any:
 
 def _with_two_keys(query: Any, key: Any, value: Any, keys: Any, values: Any) -> tuple[Any, Any, Any]:
     return _stepped(_behind, _behind)(query, key, key, keys, values)
-
-
-_TASKS = ("encoder-only", "decoder-only", "encoder-decoder")
-_THREE = 'Give three of "encoder-only", "decoder-only" and "encoder-decoder", as a list.'
-#: For each task, the feedback on each family that does not fit it.
-_UNFIT = (
-    {
-        "decoder-only": "Task 1: the whole letter is available, and the words after a token help to decide "
-        "whether it is a name. A causal mask hides them.",
-        "encoder-decoder": "Task 1: no new text is needed, only a label for each token that is there. The "
-        "decoder would have no work.",
-    },
-    {
-        "encoder-only": "Task 2: new tokens have to be generated, one after the other, and an encoder only "
-        "returns a vector for each token that it reads.",
-        "encoder-decoder": "Task 2: there is one text, and it is continued. A second, separate input for an "
-        "encoder does not exist.",
-    },
-    {"encoder-only": "Task 3: a summary is new text, so the model needs a decoder."},
-)
-
-
-def _chosen(answer: Any) -> Check:
-    if not isinstance(answer, list | tuple) or len(answer) != len(_UNFIT):
-        return Check(False, _THREE)
-    given = [str(one).strip().casefold().replace("–", "-") for one in answer]
-    if not set(given) <= set(_TASKS):
-        return Check(False, _THREE)
-    for one, unfit in zip(given, _UNFIT, strict=True):
-        if one in unfit:
-            return Check(False, unfit[one])
-    other = "encoder-decoder" if given[2] == "decoder-only" else "decoder-only"
-    return Check(True, f"For the summary, {other} is right too: both families are used for it.")
 
 
 EXERCISES = (
@@ -146,23 +112,28 @@ EXERCISES = (
     ),
     Exercise(
         "13.3",
-        "Choose a family for each task",
-        CustomCheck(
-            _chosen,
-            right_answer=list(_TASKS),
+        "Choose a family",
+        Choice(
+            "encoder-only",
+            ("encoder-only", "decoder-only", "encoder-decoder"),
             mistakes=(
-                *(
-                    Mistake([*_TASKS[:task], family, *_TASKS[task + 1 :]], message)
-                    for task, unfit in enumerate(_UNFIT)
-                    for family, message in unfit.items()
+                Mistake(
+                    "decoder-only",
+                    "The whole letter is available, and the words after a token help to decide whether it is "
+                    "a name. A causal mask hides them.",
                 ),
-                Mistake(["BERT", "GPT-2", "T5"], _THREE),
+                Mistake(
+                    "encoder-decoder",
+                    "No new text is needed, only a label for each token that is there. The decoder would "
+                    "have no work.",
+                ),
             ),
+            right="The text is complete from the start, and each token needs one label. To continue a "
+            "program or to summarise a report, new text is needed, and a decoder.",
         ),
         hints=(
-            "For each task, ask whether the whole text is available from the start, and whether new text is "
-            "needed.",
-            "Labels need an encoder, and a continuation a decoder; a summary is new text about a given one.",
+            "Is the whole text available from the start? Is new text needed?",
+            "Labels need one vector for each token, computed from both sides.",
         ),
     ),
 )
