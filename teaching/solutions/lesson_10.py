@@ -1,7 +1,5 @@
 """Solutions to lesson 10, for teachers: the answer cell of each exercise, solved."""
 
-from my_transformer import loss
-
 
 # %% 10.1
 def shift(target):

@@ -139,6 +139,7 @@ class Recorder:
         self._validation = (
             [next(batches(validation, vocabulary, len(validation), seed=0))] if validation else []
         )
+        self._best: tuple[float, int, dict[str, torch.Tensor]] | None = None
         self._recorded: dict[int, Snapshot] = {}
         self._curve: list[tuple[int, float, float | None]] = []
 
@@ -153,6 +154,10 @@ class Recorder:
         """
         if step not in self.moments:
             return
+        validation_loss = self._validation_loss()
+        if validation_loss is not None and (self._best is None or validation_loss < self._best[0]):
+            kept = {name: each.clone() for name, each in self._model.state_dict().items()}
+            self._best = validation_loss, step, kept
         judged = [self._reader.judge(*pair) for pair in zip(self._sources, self._references, strict=True)]
         self._recorded[step] = Snapshot(
             step=step,
@@ -160,7 +165,7 @@ class Recorder:
             losses=tuple(-torch.from_numpy(log_probs).mean().item() for _, log_probs in judged),
             # Without the positions, which would make the file larger and are drawn nowhere.
             traces=tuple(replace(trace, source_positions=None, target_positions=None) for trace, _ in judged),
-            validation_loss=self._validation_loss(),
+            validation_loss=validation_loss,
         )
 
     def _validation_loss(self) -> float | None:
@@ -168,6 +173,18 @@ class Recorder:
             return None
         with evaluating(self._model):
             return mean_loss(self._model, self._validation, self._reader.vocabulary.pad_id)
+
+    def restore_best(self) -> int:
+        """Give the model the parameters of the moment with the lowest validation loss; return its step.
+
+        Raises:
+            UserError: if no validation loss was recorded.
+        """
+        if self._best is None:
+            raise UserError("no validation loss was recorded; give the Recorder pairs: validation=")
+        _, step, parameters = self._best
+        self._model.load_state_dict(parameters)
+        return step
 
     def resume(self, trace: TrainingTrace, step: int) -> None:
         """Keep what was recorded of the training's beginning, up to the step it goes on from."""
