@@ -62,9 +62,9 @@ def test_a_few_steps_lower_both_losses_and_no_sentence_is_in_two_parts() -> None
 
 
 @pytest.mark.weekly
-@pytest.mark.usefixtures("shapes_unchecked")
-def test_the_small_set_is_memorised_and_the_large_one_is_learned(tmp_path: Path) -> None:
-    names = LESSON.run_whole(tmp_path)
+@pytest.mark.usefixtures("folder", "shapes_unchecked")
+def test_the_small_set_is_memorised_and_the_large_one_is_learned() -> None:
+    names = LESSON.run_whole()
     small, large = (names[f"{name}_recorder"].trace() for name in ("small", "large"))
     lowest = min(moment.validation_loss for moment in small.moments)
     assert 50 < names["best_step"] < 400

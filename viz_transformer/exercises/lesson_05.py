@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.exercises import lent
-from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
 from viz_transformer.exercises.module_class import ModuleClass
 
 
@@ -41,47 +42,57 @@ def _layer(rng: np.random.Generator) -> tuple[tuple[int, int], tuple[Tensor, Ten
     return (n_heads * d_head, n_heads), (x, memory)
 
 
-class _Mistaken(lent.MultiHeadAttention):
-    """The layer in parts, of which each mistake leaves one out."""
-
-    def parts(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        made = (self.query(x), self.key(memory), self.value(memory))
-        query, key, value = (lent.split_heads(each, self.n_heads) for each in made)
-        return query, key, value
+_right = lent.MultiHeadAttention.forward
 
 
-class _OutputAlone(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        return super().forward(x, memory)[0]
+def _attended(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what each head gives, and the weights."""
+    made = (layer.query(x), layer.key(memory), layer.value(memory))
+    return lent.attend(*(lent.split_heads(each, layer.n_heads) for each in made))
 
 
-class _NotMixed(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        heads, weights = lent.attend(*self.parts(x, memory))
-        return lent.join_heads(heads), weights
+def _with(forward: Callable[[Any, Tensor, Tensor], Any]) -> type[lent.MultiHeadAttention]:
+    return type("MultiHeadAttention", (lent.MultiHeadAttention,), {"forward": forward})
 
 
-class _NotJoined(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        return lent.attend(*self.parts(x, memory))
+def _keys_mixed(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    query, key = (lent.split_heads(each, layer.n_heads) for each in (layer.query(x), layer.key(memory)))
+    heads, weights = lent.attend(query, key, key)
+    return layer.output(lent.join_heads(heads)), weights
 
 
-class _KeysFromX(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        return super().forward(x, x)
+def _not_mixed(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    heads, weights = _attended(layer, x, memory)
+    return lent.join_heads(heads), weights
 
 
-class _KeysMixed(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        query, key, _ = self.parts(x, memory)
-        heads, weights = lent.attend(query, key, key)
-        return self.output(lent.join_heads(heads)), weights
+def _one_head(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    output, weights = lent.attend(layer.query(x), layer.key(memory), layer.value(memory))
+    return layer.output(output), weights
 
 
-class _OneHead(_Mistaken):
-    def forward(self, x: Tensor, memory: Tensor) -> Any:
-        output, weights = lent.attend(self.query(x), self.key(memory), self.value(memory))
-        return self.output(output), weights
+_AXES = Choice(
+    "-3, -2",
+    ("-3, -2", "-2, -1", "0, 1"),
+    (
+        Mistake("-2, -1", "These are the last two axes. Exchange the words and the heads."),
+        Mistake("0, 1", "With a batch in front, axis 0 counts sentences. Count the axes from the end."),
+    ),
+)
+
+
+def _of(value: str, words: str) -> Choice:
+    """Ask which input and which matrix make the keys or the values."""
+    other = "value" if value == "key" else "key"
+    return Choice(
+        f"self.{value}(memory)",
+        (f"self.{value}(memory)", f"self.{value}(x)", f"self.{other}(memory)", "memory"),
+        (
+            Mistake(f"self.{value}(x)", f"The {words} come from memory."),
+            Mistake(f"self.{other}(memory)", f"The {words} have a matrix of their own: self.{value}."),
+            Mistake("memory", f"memory must be multiplied by the matrix of the {words} first."),
+        ),
+    )
 
 
 EXERCISES = (
@@ -158,6 +169,11 @@ EXERCISES = (
             "Counted from the end, the words are axis −3 and the heads axis −2: transpose these two.",
         ),
         part="split_heads",
+        lines="""def split_heads(x, n_heads):
+    cut = x.unflatten(-1, (n_heads, -1))  # [..., n, n_heads, d_head]
+    return cut.transpose(___)
+""",
+        gaps=(_AXES,),
     ),
     Exercise(
         "5.3",
@@ -227,6 +243,20 @@ EXERCISES = (
             "x.transpose(-3, -2) is the first step; .flatten(-2) is the second.",
         ),
         part="join_heads",
+        lines="""def join_heads(x):
+    return x.transpose(___).flatten(___)
+""",
+        gaps=(
+            _AXES,
+            Choice(
+                "-2",
+                ("-2", "-3", "0"),
+                (
+                    Mistake("-3", "That joins the words too. Join only the last two axes."),
+                    Mistake("0", "That joins all axes into one. Join only the last two."),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "5.4",
@@ -235,16 +265,26 @@ EXERCISES = (
             lent.MultiHeadAttention,
             _layer,
             mistakes=(
-                Mistake(_OutputAlone, "The output is right. Return the weights too: output, weights."),
-                Mistake(_NotMixed, "The heads are joined, but W_O is missing: apply self.output to them."),
                 Mistake(
-                    _NotJoined,
+                    _with(lambda layer, x, memory: _right(layer, x, memory)[0]),
+                    "The output is right. Return the weights too: output, weights.",
+                ),
+                Mistake(
+                    _with(_not_mixed), "The heads are joined, but W_O is missing: apply self.output to them."
+                ),
+                Mistake(
+                    _with(_attended),
                     "You return the heads as attend gives them. Join them and apply self.output.",
                 ),
-                Mistake(_KeysFromX, "Your keys and values come from x. They must come from memory."),
-                Mistake(_KeysMixed, "You mix the keys. The values have a matrix of their own: self.value."),
                 Mistake(
-                    _OneHead,
+                    _with(lambda layer, x, memory: _right(layer, x, x)),
+                    "Your keys and values come from x. They must come from memory.",
+                ),
+                Mistake(
+                    _with(_keys_mixed), "You mix the keys. The values have a matrix of their own: self.value."
+                ),
+                Mistake(
+                    _with(_one_head),
                     "That is a single head: nothing is split. Use split_heads on queries, keys and values.",
                 ),
             ),
@@ -255,5 +295,27 @@ EXERCISES = (
             "Then attend gives heads and weights. Return self.output(join_heads(heads)) and the weights.",
         ),
         part="MultiHeadAttention",
+        lines="""def forward(self, x, memory, mask=None):
+    query = split_heads(self.query(x), self.n_heads)
+    key = split_heads(___, self.n_heads)
+    value = split_heads(___, self.n_heads)
+    heads, weights = attend(query, key, value, mask)
+    return ___, weights
+""",
+        gaps=(
+            _of("key", "keys"),
+            _of("value", "values"),
+            Choice(
+                "self.output(join_heads(heads))",
+                ("heads", "join_heads(heads)", "self.output(heads)", "self.output(join_heads(heads))"),
+                (
+                    Mistake("heads", "Join the heads, then apply W_O: self.output."),
+                    Mistake("join_heads(heads)", "The heads are joined, but W_O is missing: self.output."),
+                    Mistake(
+                        "self.output(heads)", "W_O takes vectors of d_model numbers. Join the heads first."
+                    ),
+                ),
+            ),
+        ),
     ),
 )

@@ -161,7 +161,7 @@ EXERCISES = (
             (
                 Mistake(
                     _variant(_ALL, _ALL),
-                    "The target is not shifted, so the model learns to repeat the token that it has just read.",
+                    "The target is not shifted: the model learns to repeat the token that it has just read.",
                 ),
                 Mistake(
                     _variant(_READ, _READ),

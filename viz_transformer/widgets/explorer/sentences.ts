@@ -27,6 +27,7 @@ import type { Entry } from "./weight_store.ts";
 
 const LETTERS = 24; // of the name of a trace
 const SINK = 0.9; // the first token has nearly all: what tells words apart is in the rest
+const FEW_ROWS = 20; // prove no pattern, however plain the pictures look
 const WEAK = 0.05; // a head hardly attends to what gets less
 
 /** What the active cell, row or column of a picture is, in one sentence; null where none is active. */
@@ -100,9 +101,9 @@ function wallInWords(sections: Snapshot["sections"]): string {
   const labels = sections.flatMap((section) => (section.labels ? section.labels.flat() : []));
   const clear = labels.filter(Boolean).length;
   if (labels.length !== all || sections.some(({ signed }) => signed)) return `All ${all} heads`;
-  // A short text has too few rows to prove any, however plain the pictures look.
-  return clear
-    ? `${clear} of ${all} heads have a clear pattern`
+  if (clear) return `${clear} of ${all} heads have a clear pattern`;
+  return sections.every(({ rows }) => rows < FEW_ROWS)
+    ? `All ${all} heads: so short a text proves no pattern`
     : `No pattern of these ${all} heads is beyond chance in this text`;
 }
 
