@@ -30,6 +30,7 @@ _PUBLIC = {
     "BeamStepper": "widgets.beam_stepper",
     "BlockLab": "widgets.block_lab",
     "Causes": "widgets.causes",
+    "ClassPredictions": "widgets.class_predictions",
     "DecodeTrace": "trace",
     "EmbeddingMap": "widgets.embedding_map",
     "FigureLab": "widgets.figure_lab",
@@ -66,6 +67,7 @@ _PUBLIC = {
     "bertviz_views": None,
     "block_lab": "widgets.block_lab.live",
     "capture": "tracing",
+    "class_predictions": "widgets.class_predictions.live",
     "compare_scorings": "experiments.scoring",
     "embedding_map": "widgets.embedding_map.live",
     "exercises": None,
@@ -103,6 +105,7 @@ _PUBLIC = {
     "real_trace": "trace",
     "scaling_lab": "widgets.scaling_lab",
     "schedule_lab": "widgets.schedule_lab",
+    "share_predictions": "widgets.class_predictions.live",
     "show_source": "source_code",
     "show_tensor": "tensor_picture",
     "softmax_lab": "widgets.softmax_lab",
@@ -164,6 +167,9 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.causes import explore_attribution as explore_attribution
     from viz_transformer.widgets.causes import explore_lens as explore_lens
     from viz_transformer.widgets.causes.live import patch_lens as patch_lens
+    from viz_transformer.widgets.class_predictions import ClassPredictions as ClassPredictions
+    from viz_transformer.widgets.class_predictions.live import class_predictions as class_predictions
+    from viz_transformer.widgets.class_predictions.live import share_predictions as share_predictions
     from viz_transformer.widgets.embedding_map import EmbeddingMap as EmbeddingMap
     from viz_transformer.widgets.embedding_map.live import embedding_map as embedding_map
     from viz_transformer.widgets.explorer import AttentionExplorer as AttentionExplorer

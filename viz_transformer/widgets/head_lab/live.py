@@ -90,6 +90,8 @@ def head_lab(
         ranks_first=not is_theirs,
         metric=list(map(model.named, measured)) if is_theirs else measured,
     )
+    if measured and isinstance(model, HuggingFaceText):
+        view.query = model.n_given(text)  # where the metric stands
     view.made_with(tokenizer=getattr(model, "tokenizer", None), max_new_tokens=max_new_tokens)
     return give_engine(view, "head_lab", model, engine)
 
