@@ -70,6 +70,9 @@ SECRETS = {
     "training p4": ("floor",),
     "11 p4": ("430",),
     "12 predict-it": ("*it* attends to",),
+    "13 predict-prompt": ("may well be complete",),
+    "13 predict-repeat": ("One earlier occurrence is enough",),
+    "13 predict-cache": ("333,833,500",),
     "clinic predict-1": ("only the first word",),
 }
 #: The lessons that run solved at every change: cheap ones, with exercises of every kind.
