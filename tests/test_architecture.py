@@ -27,7 +27,7 @@ from tests.support.source_code import (
 
 #: Leaves that every room may import.
 LEAVES = {"errors", "_bounds", "_extras", "_file_set", "_files", "_html", "_lazy", "_numbers"}
-LEAVES |= {"_shared", "_text", "_work"}
+LEAVES |= {"_own_file", "_renamed", "_shared", "_text", "_work"}
 #: Which rooms each room may import, besides itself and the leaves; None: every room.
 ALLOWED: dict[str, set[str] | None] = {
     "__init__": None,
@@ -41,6 +41,8 @@ ALLOWED: dict[str, set[str] | None] = {
     "_html": set(),
     "_lazy": set(),
     "_numbers": set(),
+    "_own_file": set(),
+    "_renamed": set(),
     "_shared": set(),
     "_text": set(),
     "_work": set(),

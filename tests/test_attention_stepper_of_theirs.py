@@ -52,6 +52,7 @@ def test_weights_and_results_are_the_model_s(name: str) -> None:
     steps = vt.attention_steps(model, TEXT, kind=view.kind, layer=view.layer, tokenizer=tokenizer)
     kept.remove()
     assert (steps.cos is not None, steps.n_heads // len(steps.w_k)) == (is_turned, n_shared)
+    assert steps.normed == (name not in ("BERT", "Marian")), "the others have their norm before attention"
     if name != "Marian":
         trace = vt.capture(model, TEXT, tokenizer=tokenizer)
         captured = trace.attention(view.kind)

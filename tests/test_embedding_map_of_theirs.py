@@ -59,6 +59,7 @@ def test_what_is_no_token_is_refused_in_one_line() -> None:
             ),
             (lambda: view.answer({"token": "dogs"}), "choose one of these"),
             (lambda: vt.embedding_map(model, "dogs", tokenizer=tokenizer), "is not one token"),
+            (lambda: vt.embedding_map(model, " ", tokenizer=tokenizer), "holds no word"),
             (lambda: vt.embedding_map(model, "cat"), "tokenizer=None makes none"),
             (lambda: vt.embedding_map(torch.nn.Linear(2, 2)), "a Linear is no translator"),
         ]

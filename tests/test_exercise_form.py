@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
 from tests.support.hand_made_traces import make_trace
 from tests.support.javascript import answers_in_node
 from viz_transformer.exercises import check, exercise, exercises_of
-from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Number, evaluate
+from viz_transformer.exercises.answer_types import (
+    Array,
+    Choice,
+    Exercise,
+    Function,
+    Mistake,
+    Number,
+    evaluate,
+)
 from viz_transformer.exercises.comparison import as_array
 from viz_transformer.exercises.course import LESSONS
 from viz_transformer.exercises.forms import form_of
@@ -98,7 +110,8 @@ def test_every_answer_gets_python_s_words() -> None:
 
 def test_an_exercise_that_only_python_can_check_asks_for_code() -> None:
     kinds = {each.name: form_of(each)["kind"] for each in EVERY}
-    assert {name for name, kind in kinds.items() if kind != "code"} == {each.name for each in IN_PAGE}
+    in_page = {name for name, kind in kinds.items() if kind not in ("lines", "gaps", "code")}
+    assert in_page == {each.name for each in IN_PAGE}
     large = Exercise("x.1", "Many", Array(np.zeros(41)))
     assert form_of(large) == {"name": "x.1", "title": "Many", "hints": [], "kind": "code"}
     # How long a row is may be the question: 2.1 has three ids, and one of its mistakes four.
@@ -139,3 +152,99 @@ def test_a_choice_in_a_view_is_judged_before_python_is_asked() -> None:
     assert ExerciseForm(asked, shown).keeps["name"] == "exercise 1.2"
     assert not hasattr(check("1.2", (1, 3)), "as_form")
     assert check("1.2", ...).as_form() == (form_of(one), None)  # nowhere to choose
+
+
+#: Which orders of the lines a page accepts.
+ACCEPTED = "(forms) => forms.map(({ asked, orders }) => orders.filter((each) => check(asked, each).passed))"
+
+
+def rescaled(x: Tensor, scale: float) -> Tensor:
+    """Return a sum of a few steps, of which the first three may change places."""
+    total = 0
+    mean = x.mean()
+    spread = x.std()
+    for each in x - mean:  # [position]
+        each = each * scale
+        total = total + each / spread
+    return total
+
+
+def by_the_variance(x: Tensor, scale: float) -> Tensor:
+    total = 0
+    mean = x.mean()
+    spread = x.var()
+    for each in x - mean:  # [position]
+        each = each * scale
+        total = total + each / spread
+    return total
+
+
+def numbers(rng: np.random.Generator) -> tuple[Any, ...]:
+    return torch.from_numpy(rng.normal(size=4)), float(rng.normal())
+
+
+STEPS = Exercise("x.1", "Steps", Function(rescaled, numbers, (Mistake(by_the_variance, "Squared."),)))
+
+
+def test_lines_are_right_in_every_order_in_which_python_computes_the_same() -> None:
+    forms, asked = [], []
+    for one in (STEPS, *EVERY):
+        form = form_of(one)
+        right = [at for at, (_, wrong) in enumerate(form.get("lines", [])) if wrong is None]
+        if 0 < len(right) < 8:
+            forms.append({"asked": form, "orders": list(permutations(right))})
+            asked.append(one)
+    assert len(forms) > 4
+    accepted = answers_in_node(SCRIPTS, ACCEPTED, forms)
+    assert len(accepted[0]) == 6
+    for one, form, orders in zip(asked, forms, accepted, strict=True):
+        assert orders, one.name
+        for order in orders:
+            head, lines = form["asked"]["head"], form["asked"]["lines"]
+            names = {"math": math, "np": np, "torch": torch}
+            exec("\n".join([head, *(lines[at][0] for at in order)]), names)
+            assert one.check(names[head.split("(")[0].split()[-1]]).passed, (head, order)
+
+
+def test_a_wrong_order_is_explained() -> None:
+    asked = form_of(STEPS)
+    assert asked["head"] == "def rescaled(x, scale):"
+    at = {line.strip(): place for place, (line, _) in enumerate(asked["lines"])}
+    mean, spread, squared = at["mean = x.mean()"], at["spread = x.std()"], at["spread = x.var()"]
+    opening = "for each in x - mean:  # [position]"
+    total, loop, end = at["total = 0"], at[opening], at["return total"]
+    inside = [at["each = each * scale"], at["total = total + each / spread"]]
+    answers = {
+        "Right.": [spread, total, mean, loop, *inside, end],
+        "Not yet. Squared.": [total, mean, squared, loop, *inside, end],
+        "Not yet. A line that the code needs is left out.": [total, mean, spread, loop, *inside],
+        f"Not yet. “{opening}” needs mean, which “mean = x.mean()” sets.": [
+            *(total, spread, loop),
+            *(*inside, mean, end),
+        ],
+        "Not yet. What comes after “return total” is not run.": [end, total, mean, spread, loop, *inside],
+        f"Not yet. The lines that are indented below “{opening}” follow it, one after another.": [
+            *(total, mean, spread),
+            *(*inside, loop, end),
+        ],
+    }
+    (told,) = answers_in_node(SCRIPTS, ANSWER, [{"asked": asked, "answers": list(answers.values())}])
+    assert told == list(answers)
+
+
+def test_code_with_gaps_is_a_choice_in_each() -> None:
+    first = Choice("-1", ["0", "-1"], [Mistake("0", "Along the keys.")])
+    second = Choice("@", ["*", "@"], [])
+    one = Exercise(
+        "x.1", "Gaps", Function(abs, lambda _: ()), lines="s.softmax(___) ___ v", gaps=(first, second)
+    )
+    asked = form_of(one)
+    assert (asked["kind"], asked["code"]) == ("gaps", "s.softmax(___) ___ v")
+    answers = {
+        ("", "@"): "Gap 1 is still empty.",
+        ("0", "*"): "Not yet. Along the keys.",
+        ("-1", "*"): "Not yet. Gap 2 is not right yet.",
+        ("-1", "@"): "Right.",
+    }
+    (told,) = answers_in_node(SCRIPTS, ANSWER, [{"asked": asked, "answers": list(answers)}])
+    assert told == list(answers.values())

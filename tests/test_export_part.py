@@ -85,6 +85,15 @@ def test_what_python_packs_the_page_unpacks(limit: float | None) -> None:
         assert (read[3] != 0).any()
 
 
+def test_in_8_bits_only_the_whole_is_read_as_the_whole() -> None:
+    weights = np.array([[1, 0], [np.float32(0.9999), 1e-4]], np.float32)
+    read = unpacked(
+        {"weights": pack_weights(weights, None, 8, None), "dtype": "packed8", "whole": True}, weights > 1
+    )
+    assert read[0, 0] == pytest.approx(1, abs=1e-6)
+    assert 0.995 < read[1, 0] < 0.997
+
+
 def test_what_no_head_may_attend_to_is_left_out_where_it_is_zero() -> None:
     weights = np.full((2, 2, 80, 80), 1 / 79, dtype=np.float32)
     weights[..., 79] = 0  # padding

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
 
-import viz_transformer as vt
 from tests.support.lessons import Lesson
 from viz_transformer.analysis.positions import look_alikes, wavelength
+from viz_transformer.exercises import exercise
+from viz_transformer.experiments.shift import shift_experiment
 from viz_transformer.model import Interventions
-from viz_transformer.model.masks import padding_mask
 from viz_transformer.model.positional import sinusoidal_encoding
 
 LESSON = Lesson("6")
-ONE_WAY = "the ticket from Beijing to Shanghai is cheap"
-RETURN_WAY = "the ticket from Shanghai to Beijing is cheap"
-ORDER = [0, 1, 2, 5, 4, 3, 6, 7, 8]
 OFF = Interventions(positions=False)
 
 
-def test_the_two_tickets_get_different_translations(translator) -> None:
-    words = [*ONE_WAY.split(), "<eos>"]
-    assert [words[place] for place in ORDER] == [*RETURN_WAY.split(), "<eos>"]
-    assert translator.translate(ONE_WAY).text == "el billete de Pekín a Shanghái es barato"
-    assert translator.translate(RETURN_WAY).text == "el billete de Shanghái a Pekín es barato"
-    # With positions Beijing moves by most of its length, and “to”, asked about, not “not at all”.
-    before, after = translator.encode(ONE_WAY), translator.encode(RETURN_WAY)[ORDER]
-    moved = np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
-    assert moved[words.index("Beijing")] > 0.7
-    assert moved[words.index("to")] > 0.1
-    # The learned table ends where the training ended: at 18 words and <eos>.
-    assert vt.position_lab(translator, "the dog sees the cat").data["trained"] == 19
-    assert "No training sentence was longer than 18 words" in LESSON.prose
+def test_the_opening_picture_shows_both_translations(translator) -> None:
+    """“The translation changed with them”, and every vector changes."""
+    view = LESSON.run("position-lab")["shown"]
+    answer = view.answer({"words": view.words, "order": view.order, "positions_on": True})
+    assert [view.words[place] for place in view.order] == ["the", "cat", "sees", "the", "dog"]
+    assert answer["translation"] != answer["as_written"], answer
+    assert min(answer["moved"]) > 0.01
+    assert sorted(np.argsort(answer["moved"])[-2:]) == [1, 4]  # “the two that were exchanged”
 
 
 def test_without_positions_both_sentences_get_the_same_translation(translator) -> None:
@@ -65,32 +59,26 @@ def test_pair_9_is_the_first_that_never_comes_round() -> None:
     assert apart.min() > 0.5
 
 
-@torch.no_grad()
-def test_the_published_line_gives_each_sentence_one_row(translator) -> None:
-    small, words = sinusoidal_encoding(64, 4), torch.zeros(3, 5, 4)
-    published = words + small[: words.shape[0], None]
-    assert torch.equal(published, small[:3, None].expand(3, 5, 4))
-    source = torch.tensor([translator.vocabulary.source_ids(text) for text in (ONE_WAY, RETURN_WAY, ONE_WAY)])
-    model, mask = translator.model, padding_mask(source, 0)
-    embedded = model.source_embedding(source) * model.config.d_model**0.5
-    by_sentence = sinusoidal_encoding(3, 64)[:, None]
-    right, _ = model.encoder(embedded + sinusoidal_encoding(9, 64), mask)
-    wrong, _ = model.encoder(embedded + by_sentence, mask)
-    torch.testing.assert_close(right, model.encode(source), atol=1e-4, rtol=1e-4)
-    torch.testing.assert_close(right[2], right[0], atol=1e-4, rtol=1e-4)
-    assert ((wrong[2] - wrong[0]).norm(dim=-1) / wrong[0].norm(dim=-1)).max() > 0.5
-    # “Inside a sentence there is no order.”
-    swapped, _ = model.encoder(embedded[:, ORDER] + by_sentence, mask[..., ORDER])
-    torch.testing.assert_close(swapped, wrong[:, ORDER], atol=1e-4, rtol=1e-4)
+def test_the_table_further_on_is_a_linear_function_of_the_table() -> None:
+    """PE(pos + k) = PE(pos) M with one M for all positions, which is the paper's reason for sinusoids."""
+    assert LESSON.run("position-lab", "wavelength", "linear")["shown"]
+    table = sinusoidal_encoding(64, 64).double()
+    for k in (1, 5, 20):
+        angles = [k / 10_000 ** (2 * pair / 64) for pair in range(32)]
+        turns = [
+            torch.tensor([[math.cos(a), -math.sin(a)], [math.sin(a), math.cos(a)]]).double() for a in angles
+        ]
+        torch.testing.assert_close(table[:-k] @ torch.block_diag(*turns), table[k:], atol=1e-4, rtol=0)
 
 
-def test_a_sentence_that_begins_later_is_read_differently() -> None:
-    found, later = {}, vt.load_translator()
-    places = later.model.source_positions
-    for start in (0, 1, 2, 10):
-        places.table = sinusoidal_encoding(len(places.table), later.config.d_model, start)
-        found[start] = later.translate(ONE_WAY).text
-    assert found[0] == found[1] == "el billete de Pekín a Shanghái es barato"
-    assert "Pekín" not in found[2]
-    assert "Shanghái" in found[2]
-    assert found[10] == "¿es barata"
+def test_the_worked_row_and_the_table_are_those_of_the_model() -> None:
+    wanted = exercise("6.3").wanted.reference
+    assert [f"{each:.2f}" for each in wanted(4, 4)[3].tolist()] == ["0.14", "-0.99", "0.03", "1.00"]
+    assert "= (0.14,\\ -0.99,\\ 0.03,\\ 1.00)" in LESSON["worked-row"]
+    torch.testing.assert_close(wanted(64, 64), sinusoidal_encoding(64, 64), atol=1e-5, rtol=0)
+
+
+def test_scores_change_with_sinusoids_and_not_with_rotary_positions() -> None:
+    shift = shift_experiment(n_words=12, shift=10)
+    assert shift.sinusoidal.rms_difference > 0.5 * shift.sinusoidal.rms
+    assert max(shift.positions.rms_difference, shift.rotary.rms_difference) < 1e-4

@@ -1,146 +1,81 @@
-"""What the lesson on the three families says in prose, held to the models that it shows."""
+"""What the lesson on today's language models says in prose, held to recordings and to our own models."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
+import json
+from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from torch import nn
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
-from viz_transformer.config import ModelConfig, count_parameters, parameter_bill
-from viz_transformer.corpus.text_batches import MASKED_SHARE
-from viz_transformer.errors import UserError
-from viz_transformer.exercises import exercise
-from viz_transformer.exercises.instruments import leak_meter
-from viz_transformer.experiments.causal_leak import LENGTH, N_WORDS, UNIFORM_LOSS
-from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
-from viz_transformer.model.stacks import Encoder
+from tests.support.source_code import ROOT
+from viz_transformer.exercises import exercise, lent
 
 LESSON = Lesson("13")
-SIZES = {"vocab_size": 16, "d_model": 32, "n_heads": 4, "d_ff": 64}
-SIZES |= {"n_encoder_layers": 2, "n_decoder_layers": 2}
-IDS = torch.tensor([[1, 2, 3, 4, 5, 6]])
-WORDS = ["<sos>", "the", "animal", "was", "too", "tired"]
 
 
-@pytest.fixture
-def reader() -> EncoderOnly:
-    torch.manual_seed(0)
-    return EncoderOnly(ModelConfig(**SIZES, family="encoder")).eval()
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return LESSON.run_whole(tmp_path_factory.mktemp("lesson"))
 
 
-@pytest.fixture
-def writer() -> DecoderOnly:
-    torch.manual_seed(1)
-    return DecoderOnly(ModelConfig(**SIZES, family="decoder")).eval()
+def test_every_prediction_is_scored(names: dict[str, Any]) -> None:
+    right = {
+        "predict-prompt": "the end of the text",
+        "predict-repeat": vt.real_next_words("gpt-repeats")[19]["umb"],
+        "predict-cache": 667,
+    }
+    assert not LESSON.mistaken_predictions(right, names)
 
 
-def test_a_decoder_only_model_is_a_stack_of_encoder_layers_and_a_mask(
-    reader: EncoderOnly, writer: DecoderOnly
+def test_sizes_and_shares_are_those_of_the_recordings() -> None:
+    sizes = json.loads((ROOT / "data" / "real" / "made_by.json").read_text(encoding="utf-8"))["sizes"]["gpt"]
+    million = f"With {sizes['parameters'] / 1e6:.0f} million parameters"
+    assert not LESSON.lacks(million, f"in {sizes['layers']} layers of {sizes['heads']} heads", cell="saw")
+    assert f"here {sizes['context']:,} tokens" in LESSON["window"]
+    shares = [
+        f"{vt.real_trace(name).attention('decoder')[:, :, 2:, 0].mean(dtype=float):.0%}"
+        for name in ("gpt-repeats", "gpt")
+    ]
+    assert not LESSON.lacks(f"it receives {shares[0]} of all weight here, and {shares[1]} in", cell="sink")
+    weight = vt.real_trace("gpt").attention("decoder")[24, 4, -1, 1]
+    assert "layer 24, head 4" in LESSON["ask"]
+    assert f"{weight:.2f}" in LESSON["ask"]
+    width = sizes["width"] // sizes["heads"]
+    assert f"`d_head` = {width}" in LESSON["exercise-count"]
+    numbers = sizes["layers"] * 2 * sizes["key_value_heads"] * width
+    assert exercise("13.2").check(numbers).passed
+
+
+def test_a_cache_gives_the_same_logits_and_a_rotary_score_depends_on_the_distance(
+    capsys: pytest.CaptureFixture[str], tmp_path: Any
 ) -> None:
-    assert isinstance(writer.decoder, Encoder)
-    writer.embedding.load_state_dict(reader.embedding.state_dict())
-    writer.decoder.load_state_dict(reader.encoder.state_dict())
-    read = vt.capture(reader, input_ids=IDS, tokens=WORDS).encoder_attention
-    masked, unmasked = (
-        vt.capture(writer, input_ids=IDS, tokens=WORDS, interventions=changes).decoder_attention
-        for changes in (None, vt.Interventions(causal_mask=False))
-    )
-    assert abs(read - masked).max() > 0.1
-    assert abs(read - unmasked).max() < 1e-6
-
-
-def test_more_context_raises_the_probability_of_maestra(translator: vt.Translator) -> None:
-    english, spanish = "the teacher lost her book", "la maestra perdió su libro"
-    writer = vt.load_language_model().next_words("la")["maestra"]
-    reader = vt.load_masked_model().fill("la [?] perdió su libro")
-    told = float(np.exp(translator.log_probs(english, spanish)[1]))
-    assert 2 * writer < reader["maestra"] < 0.5 < 0.9 < told
-    people = "vecina cantante amiga maestra alumna doctora médica estudiante profesora"
-    assert sum(reader[word] for word in people.split()) > 0.95  # “a person, and no cow”
-
-
-def test_a_reader_learns_from_hidden_words_and_a_writer_from_every_one(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    exec(LESSON["objectives"], {"vt": vt})
-    read, found, heard, written = (line.split()[-6:] for line in capsys.readouterr().out.splitlines())
-    words = ["la", "maestra", "perdió", "su", "libro"]
-    (hidden,) = [at for at, word in enumerate(found) if word != "·"]
-    assert (found[hidden], read[hidden]) == (words[hidden], "<mask>")
-    assert heard == ["<sos>", *words]
-    assert written == [*words, "<eos>"]
-    assert f"BERT hides {MASKED_SHARE:.0%} of the tokens" in LESSON["objectives-said"]
-
-
-def test_outputs_have_the_shapes_and_the_lottery_the_numbers_that_are_told(
-    reader: EncoderOnly, writer: DecoderOnly
-) -> None:
-    assert reader(IDS).shape == (1, 6, 32)
-    assert writer(IDS).shape == (1, 6, 16)
-    assert Transformer(ModelConfig(**SIZES))(IDS, IDS).shape == (1, 6, 16)
-    with pytest.raises(UserError, match="no classification head"):
-        reader.classify(reader(IDS))
-    config = ModelConfig(**SIZES | {"d_model": 768}, family="encoder", n_classes=3)
-    answer = EncoderOnly(config)(torch.ones(8, 20, dtype=torch.long))
-    assert answer.shape == (8, 3)
-    assert exercise("13.2").check(tuple(answer.shape)).passed
-    # How the two models of the lottery end is measured in test_experiments.
-    assert (N_WORDS, LENGTH, f"{UNIFORM_LOSS:.2f}") == (15, 8, "2.71")
-    assert not LESSON.lacks("9 words drawn at random from 15", cell="forgotten")
-    assert exercise("13.3").check(UNIFORM_LOSS / LENGTH).passed  # the lowest that a cheat can reach
-
-
-def test_torch_takes_no_encoder_and_no_decoder_as_its_first_two_arguments(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    names = {"nn": nn}
-    exec(LESSON["torch-wrong"], names)
+    LESSON.run_whole(tmp_path)
     said = capsys.readouterr().out
-    assert said.startswith("TypeError:")
-    assert said.endswith("by name: True True\n")
-    exec(LESSON["torch-leaks"], names | {"torch": torch, "leak_meter": leak_meter})
-    without, with_mask = capsys.readouterr().out.splitlines()
-    assert without.startswith("15 of 15 outputs moved")
-    assert with_mask.startswith("No leak")
+    assert [f"{length} True" in said for length in range(1, 7)] == [True] * 6
+    one, two, three, other = (line.rpartition(" ")[2] for line in said.splitlines() if "query at" in line)
+    assert one == two == three != other
+    assert "kept before: 384 numbers; now: 192" in said
+    assert "weights [batch, head, query, key]: [1, 4, 1, 6]" in said
+    assert "' Paris'   0.97" in said
 
 
-def test_the_table_has_the_published_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(LESSON["size-table"], {"ModelConfig": ModelConfig, "count_parameters": count_parameters})
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
-    assert {name: (*map(int, sizes), count) for name, *sizes, count in rows} == {
-        "bert-base": (12, 768, 12, 3072, "109,482,240"),
-        "bert-large": (24, 1024, 16, 4096, "335,141,888"),
-        "gpt2": (12, 768, 12, 3072, "124,439,808"),
-        "gpt2-medium": (24, 1024, 16, 4096, "354,823,168"),
-        "gpt2-large": (36, 1280, 20, 5120, "774,030,080"),
-    }  # and not DistilBERT, whose number exercise 13.5 asks for
-    assert re.findall(r"\d+,\d{3},\d{3}", LESSON["predict-heads-text"]) == ["109,482,240"]
-    distilbert = count_parameters(ModelConfig.preset("distilbert"))
-    assert exercise("13.5").check(distilbert).passed
-    assert not exercise("13.5").check(distilbert + 1).passed
+def test_attention_grows_with_the_square_and_the_feed_forward_network_with_the_length(
+    names: dict[str, Any],
+) -> None:
+    (*_, attention_before, attention), (*_, before, after) = names["operations"].values()
+    assert after / before == 2
+    assert f"attention {attention / attention_before:.1f} times as many" in LESSON["choose"]
 
 
-def test_heads_cost_nothing_layers_grow_straight_and_width_by_its_square() -> None:
-    base = ModelConfig.preset("bert-base")
-
-    def in_layers(**changes: int) -> int:
-        bill = parameter_bill(replace(base, **changes))
-        return bill["attention"] + bill["feed-forward"]
-
-    bert, gpt2 = parameter_bill(base), parameter_bill(ModelConfig.preset("gpt2"))
-    for heads in (6, 24):
-        assert parameter_bill(replace(base, n_heads=heads)) == bert
-    assert in_layers(n_encoder_layers=24) == 2 * in_layers()
-    assert in_layers(d_model=1536, d_ff=6144) == pytest.approx(4 * in_layers(), rel=0.01)
-    with torch.device("meta"):
-        layer = sum(each.numel() for each in EncoderOnly(base).encoder.layers[0].parameters())
-    assert f"For BERT-Base one layer is {layer:,}." in LESSON["same-machine"]
-    assert {part for part in bert if bert[part] != gpt2[part]} == {"words", "positions", "segments", "pooler"}
-    assert gpt2["segments"] == gpt2["pooler"] == 0
-    assert "In the layers the two are equal" in LESSON["bills-said"]
+def test_a_step_with_a_cache_is_the_last_row_of_attention() -> None:
+    query, key, value = torch.randn(3, 2, 5, 4)  # each [head, position, d_head]
+    last = slice(4, None)
+    output, keys, values = lent.cached_step(
+        query[:, last], key[:, last], value[:, last], key[:, :4], value[:, :4]
+    )
+    torch.testing.assert_close(output, lent.attend(query[:, last], key, value)[0])
+    torch.testing.assert_close(keys, key)
+    torch.testing.assert_close(values, value)

@@ -80,13 +80,13 @@ def test_the_tables_tell_published_sizes(translator: vt.Translator, ours: ModelC
             "GPT-2, small": head_sizes(GPT2.n_embd, GPT2.n_embd // GPT2.n_head),
             "Llama, 7B (table 2)": head_sizes(llama[0], llama[0] // llama[1]),
         },
-        ("8", "remember", (1, 2)): {
+        ("masks", "real", (1, 2)): {
             "this translator's decoder": masks(ours.max_length, translator.vocabulary.pad_id),
             "BERT, base": masks(BERT.max_position_embeddings, BERT.pad_token_id),
             "GPT-2, small": masks(GPT2.n_positions, GPT2.pad_token_id),
             "Mistral, 7B (table 1)": masks(MISTRAL.sliding_window, MISTRAL.pad_token_id),
         },
-        ("7", "real", (0, 1)): {
+        ("initial_loss", "real", (0, 1)): {
             "the first Transformer, base": (512, f"1/√d_model = {512**-0.5:.3f}"),
             "GPT-2, small": (GPT2.n_embd, GPT2.initializer_range),
             "BERT, base": (BERT.hidden_size, BERT.initializer_range),
@@ -132,7 +132,7 @@ def test_5_how_many_parameters_their_attention_has(ours: ModelConfig) -> None:
         ):
             n_heads, n_shared = config.num_attention_heads, config.num_key_value_heads
             layers[name] = (layer, n_heads, n_shared, config.hidden_size)
-    assert rows("5") == {
+    assert rows("torch_modules") == {
         name: texts(n_heads, d_model // n_heads, n_shared, n_parameters(layer))
         for name, (layer, n_heads, n_shared, d_model) in layers.items()
     }
@@ -140,7 +140,7 @@ def test_5_how_many_parameters_their_attention_has(ours: ModelConfig) -> None:
 
 
 def test_6_how_they_are_told_the_order() -> None:
-    found = rows("6", "remember")
+    found = rows("positions", "remember")
     with torch.device("meta"):
         bert, gpt2 = hf.BertModel(BERT).embeddings.position_embeddings, hf.GPT2Model(GPT2).wpe
         biases = [
@@ -168,7 +168,7 @@ def test_9_how_their_blocks_are_built(ours: ModelConfig) -> None:
         layers = f"{config.n_encoder_layers} + {config.n_decoder_layers}"
         return block(layers, config.norm, config.d_model, config.d_ff, config.activation)
 
-    found = {name: [*row[:2], row[2].casefold()] for name, row in rows("9", "remember").items()}
+    found = {name: [*row[:2], row[2].casefold()] for name, row in rows("block").items()}
     llama = (LLAMA.num_hidden_layers, "pre", LLAMA.hidden_size, LLAMA.intermediate_size, "SwiGLU")
     assert found == {
         OURS: of_a_pair(ours),
@@ -215,7 +215,7 @@ def test_12_and_13_tell_the_sizes_of_published_models() -> None:
         inner = getattr(theirs, "intermediate_size", None) or 4 * theirs.hidden_size
         sizes = (mine.n_encoder_layers + mine.n_decoder_layers, mine.d_model, mine.n_heads, mine.d_ff)
         assert sizes == (theirs.num_hidden_layers, theirs.hidden_size, theirs.num_attention_heads, inner)
-    assert not Lesson("13").lacks(
+    assert not Lesson("families").lacks(
         f"T5-Small has {T5.num_layers} + {T5.num_decoder_layers} layers of width {T5.d_model}, "
         f"{T5.num_heads} heads and an inner width of {T5.d_ff};",
         f"BART-Large has {BART.encoder_layers} + {BART.decoder_layers} layers of width {BART.d_model}, "

@@ -169,7 +169,18 @@ def test_12_stands_at_the_rows_that_it_speaks_of() -> None:
     assert rows == ["tired", "it", "it", "cansado"]
 
 
-def test_13_shows_the_masks_of_the_families() -> None:
-    masks = [view.mask[view.sentence] for view in shown(13)]
+def test_13_shows_a_sink_and_induction_heads() -> None:
+    views = [
+        (view.trace.target_tokens, view.trace.decoder_attention[view.layer, view.head]) for view in shown(13)
+    ]
+    tokens, sink = views[1]
+    assert sink[2:, 0].mean(dtype=float) > 0.5
+    assert (tour(13).view.trace.decoder_attention[5, :, 2:, 0].mean(-1, dtype=float) > 0.5).sum() >= 5
+    assert (tokens[19:21], tokens[4:6]) == (("ĠD", "umb"), ("umb", "rak"))
+    assert all(views[step][1][query, query - 15] > 0.8 for step, query in ((3, 19), (4, 20), (5, 20)))
+
+
+def test_families_shows_their_masks() -> None:
+    masks = [view.mask[view.sentence] for view in shown("families")]
     assert all(masks[step].all() for step in (0, 1, 4, 6))
     assert all((masks[step] == np.tri(*masks[step].shape[-2:], dtype=bool)).all() for step in (2, 3, 5))

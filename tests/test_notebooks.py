@@ -6,6 +6,7 @@ are stored.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -16,7 +17,7 @@ from tools.notebooks import unclean
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 #: What JupyterLab shows of a folded cell is its first line.
-FOLDED = "# Prediction: press Shift+Enter"
+FOLDED = re.compile(r"# .+: press Shift\+Enter")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -27,6 +28,6 @@ def test_a_notebook_is_stored_without_outputs_and_folds_its_predictions(path: Pa
     # Without a kernel that every Jupyter has, JupyterLab asks for one before anything else.
     assert notebook.metadata.kernelspec.name == "python3"
     asking = [cell for cell in notebook.cells if cell.cell_type == "code" and ASKS.search(cell.source)]
-    assert asking
+    assert asking or not path.stem[0].isdigit()
     assert all(cell.metadata.get("jupyter") == {"source_hidden": True} for cell in asking)
-    assert {cell.source.splitlines()[0] for cell in asking} == {FOLDED}
+    assert all(FOLDED.fullmatch(cell.source.splitlines()[0]) for cell in asking)

@@ -19,6 +19,7 @@ TRACE = vt.capture(WEIGHTS, tokens=["the", "ca", "##t", "runs"], words=[0, 1, 1,
 CALLS: dict[str, dict[str, Any]] = {
     "plot_head": {"trace": TRACE, "kind": "decoder", "layer": 0, "head": 1},
     "plot_aggregate": {"trace": TRACE, "kind": "decoder", "heads": [[0, 1], [1, 1]]},
+    "plot_cached_step": {"trace": TRACE, "step": 2},
     "plot_difference": {"trace": TRACE, "other": TRACE, "kind": "decoder", "layer": 1, "head": 0},
     "plot_heads": {"trace": TRACE, "kind": "decoder"},
     "plot_patches": {"trace": TRACE, "kind": "decoder", "layer": 0, "head": 0, "query": 1, "grid": (2, 2)},

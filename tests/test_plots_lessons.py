@@ -17,6 +17,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.experiments.saturation import drawn_scores, slope_spread
 from viz_transformer.experiments.score_variance import score_spread
 from viz_transformer.experiments.shift import random_head, shift_experiment
+from viz_transformer.language_model import load_language_model
 from viz_transformer.model.attention import MultiHeadAttention
 from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
 from viz_transformer.trace import ForwardTrace
@@ -310,3 +311,16 @@ def test_values_that_a_figure_cannot_draw_are_refused_in_one_line() -> None:
             with pytest.raises(UserError, match=message) as error:
                 draw(*arguments)
             assert "\n" not in str(error.value), message
+
+
+def test_a_cached_step_shows_its_own_row_and_says_what_is_saved() -> None:
+    trace = load_language_model().trace("la maestra perdió su libro")
+    ax = plots.plot_cached_step(trace, 4, 1, 2)
+    drawn = np.asarray(ax.images[0].get_array().filled(np.nan))  # [query, key]
+    np.testing.assert_array_equal(drawn[3, :4], trace.decoder_attention[1, 2, 3, :4])
+    assert np.isfinite(drawn).sum() == 4
+    assert ax.get_title(loc="left") == "Token 4: 4 scores with a cache, 4 × 4 = 16 without"
+    assert ax.figure.alt_text.endswith("Keys and values kept from the steps before: <sos>, la, maestra.")
+    for wrong in ({"step": 0}, {"step": 7}, {"step": 2, "layer": 2}, {"step": 2, "head": -1}):
+        with pytest.raises(UserError, match=f"there is no {list(wrong)[-1]} "):
+            plots.plot_cached_step(trace, **wrong)

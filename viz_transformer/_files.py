@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import os
 import secrets
 import shutil
@@ -139,6 +140,34 @@ def check_replaceable(place: Path) -> None:
         raise FileExistsError(errno.EEXIST, "what is there is not a file")
     if place.exists() and not os.access(place, os.W_OK):
         raise PermissionError(errno.EACCES, "the file that is there may not be written")
+
+
+def keep_beside(path: Path, content: bytes, when: str) -> Path:
+    """Write what a file held under an unused name beside it, such as ``name.2026-11-28.py``.
+
+    Args:
+        path: the file.
+        content: what it held.
+        when: stands in the name; a number follows it if that name is used.
+
+    Raises:
+        FileError: if it cannot be written.
+    """
+    for number in itertools.count(1):
+        again = "" if number == 1 else f"-{number}"
+        copy = path.with_name(f"{path.stem}.{when}{again}{path.suffix}")
+        try:
+            with copy.open("xb") as file:  # x: never over another file
+                file.write(content)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise FileError(
+                f"cannot keep {str(path)!r} as {copy.name!r}, so it was not replaced: "
+                f"{error.strerror or error}"
+            ) from error
+        return copy
+    raise AssertionError("unreachable")
 
 
 def check_not_input(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:

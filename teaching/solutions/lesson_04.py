@@ -6,17 +6,16 @@ output_of_thinking = [1.71, -1.43, 0.38]
 
 
 # %% 4.3
-def attention(query, key, value):
-    """Query [n_q, d_k], key [n_k, d_k], value [n_k, d_v] -> the output, [n_q, d_v]."""
-    scores = query @ key.T / query.shape[-1] ** 0.5
-    return scores.softmax(-1) @ value
+def attend(query, key, value, mask=None):
+    """Compute attention; return its output and its weights.
+
+    query: [..., n_queries, d_k], key: [..., n_keys, d_k], value: [..., n_keys, d_v].
+    mask: None until lesson 8.
+    """
+    scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5  # [..., n_queries, n_keys]
+    weights = softmax(scores)
+    return weights @ value, weights
 
 
 # %% 4.4
-through_tanh = 100 * 100 * 64
-
-
-# %% 4.5
-def additive_scores(queries, keys, v):
-    """Queries [n_q, d_a], keys [n_k, d_a], v [d_a] -> scores [n_q, n_k]."""
-    return torch.tanh(queries[:, None] + keys[None]) @ v
+shapes = [5, 7, 5, 8]

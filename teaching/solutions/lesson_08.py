@@ -10,22 +10,25 @@ mask_of_four = [
 
 
 # %% 8.2
-def decoder_mask(ids, pad_id):
-    """Return the mask of the decoder's self-attention, bool [batch, 1, query, key]."""
-    return padding_mask(ids, pad_id) & causal_mask(ids.shape[1])
+def padding_mask(ids, pad_id):
+    """Return which tokens may be attended to: [batch, n_keys] -> [batch, 1, 1, n_keys]."""
+    return (ids != pad_id)[:, None, None]
 
 
 # %% 8.3
-the_mistake_is = "the target's padding"
+def causal_mask(n):
+    """Return which of n positions each may attend to, itself and those before it: [n, n]."""
+    return torch.ones(n, n, dtype=torch.bool).tril()
 
 
 # %% 8.4
-def for_torch(causal, padding):
-    """Return attn_mask [query, key] and key_padding_mask [batch, key]."""
-    return ~causal[0, 0], ~padding[:, 0, 0]
+def attend(query, key, value, mask=None):
+    """Return the output and the weights; the mask is True where a query may attend to a key.
 
-
-# %% 8.5
-def masked_softmax(scores, mask):
-    """Return weights [query, key]: 0 where the mask is False."""
-    return scores.masked_fill(~mask, -1e9).softmax(-1) * mask
+    query: [..., n_q, d_k]; key: [..., n_k, d_k]; value: [..., n_k, d_v]; mask: [..., n_q, n_k]
+    """
+    scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5  # [..., n_q, n_k]
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    weights = softmax(scores)
+    return weights @ value, weights

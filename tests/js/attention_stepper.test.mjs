@@ -103,6 +103,17 @@ test("of a long sum the largest terms are shown, and all on request", () => {
   assert.equal(cut.filter(([kind]) => kind === "a").length, 5);
   assert.equal(whole.filter(([kind]) => kind === "a").length, n);
   assert.equal(text(whole).split(" = ")[1], "7.50");
+  const fewer = x.map((each, i) => (i >= 10 && i < 30 ? 0 : each)); // as masked keys are
+  const sparse = derivation.formulaOf(
+    layer,
+    math.computeHead(
+      hand({ ...words, d_model: n, x: floats(fewer), w_q: weights, w_k: weights, w_v: weights }),
+      chosen,
+    ),
+    chosen,
+    at("q", 0, 0),
+  );
+  assert.equal(text(sparse.filter(([kind]) => kind === "more")), "… 15 smaller …");
 });
 
 test("every number names the row and the column that it is made of", () => {

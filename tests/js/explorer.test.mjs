@@ -114,15 +114,18 @@ test("the headline does not call a weak weight looking, nor what the mask closes
 
 test("the line below a rollout that ends at the first token says what is in the rest", () => {
   const words = ["<s>", "a", "b"];
-  const below = (weights, changes = {}) => {
+  const below = (weights, changes = {}, scale = "rest", mode = "matrix") => {
     const shown = { ...pictureOf("decoder", words, words, weights), aggregate: "rollout", ...changes };
     const lit = { kind: "decoder", query: 2, key: null };
-    const snapshot = { mode: "matrix", lit, entry: {}, pictureOf: () => shown, entries: new Map() };
+    const seen = { mode, options: { colourScale: scale } };
+    const snapshot = { ...seen, lit, entry: {}, pictureOf: () => shown, entries: new Map() };
     const pieces = lineBelow(/** @type {any} */ (snapshot));
     return withoutMarks(plainText(pieces));
   };
   const nearly = [1, 0, 0, 1, 0, 0, 0.96, 0.01, 0.03];
   assert.equal(below(nearly), "Without the first token, b 75%, a 25% of the rest");
+  assert.match(below(nearly, {}, "linear"), /^Beside the first token, b 75%.*leave out of the colours$/);
+  assert.equal(below(nearly, {}, "rest", "lines"), "Beside the first token, b 75%, a 25% of the rest");
   assert.match(below(nearly, { aggregate: "head" }), /^Point at/);
   assert.match(below([1, 0, 0, 1, 0, 0, 0.6, 0.1, 0.3]), /^Point at/);
 });

@@ -129,11 +129,11 @@ test("each head of the wall is found under its middle, and stays inside the room
 });
 
 test("a wall says how many patterns are clear, and of none that chance could make them", () => {
-  const wall = (...labels) => {
-    /** @type {any} */
-    const snapshot = { mode: "wall", sections: [{ layers: 1, heads: 2, labels: [labels], signed: false }] };
-    return headline(snapshot);
+  const wall = (rows, ...labels) => {
+    const section = { layers: 1, heads: 2, rows, labels: [labels], signed: false };
+    return headline(/** @type {any} */ ({ mode: "wall", sections: [section] }));
   };
-  assert.deepEqual(wall({ name: "previous token" }, null), ["1 of 2 heads have a clear pattern"]);
-  assert.deepEqual(wall(null, null), ["No pattern of these 2 heads is beyond chance in this text"]);
+  assert.deepEqual(wall(6, { name: "previous token" }, null), ["1 of 2 heads have a clear pattern"]);
+  assert.deepEqual(wall(6, null, null), ["All 2 heads: so short a text proves no pattern"]);
+  assert.deepEqual(wall(60, null, null), ["No pattern of these 2 heads is beyond chance in this text"]);
 });

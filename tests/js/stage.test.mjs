@@ -57,6 +57,8 @@ test("shares are whole percents, finer where they are small", () => {
   assertTable(percent, [
     [1, "100%"],
     [0.9996, ">\u00a099%"],
+    [0.996, true, ">\u00a099%"],
+    [0.042, true, "4%"],
     [0.8392, "84%"],
     [0.042, "4.2%"],
     [0.0004, "<\u00a00.1%"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from functools import cached_property
@@ -85,6 +86,7 @@ class Lesson:
         Under ``"shown"`` stands what was shown last, as a notebook shows the last line of a cell.
         """
         names: dict[str, Any] = {}
+        sys.modules.pop("my_transformer", None)  # of another folder
         for each in ids:
             *lines, last = ast.parse(self[each]).body
             if isinstance(last, ast.Expr):
@@ -154,6 +156,7 @@ if "torch" in sys.modules:
     torch.set_grad_enabled(True)
     torch.set_printoptions(profile="default", sci_mode=None)
     torch.manual_seed(0)
+sys.modules.pop("my_transformer", None)
 if "ipywidgets" in sys.modules:
     sys.modules["ipywidgets"].Widget.close_all()
 if "matplotlib.pyplot" in sys.modules:

@@ -18,7 +18,7 @@ from viz_transformer import __version__
 from viz_transformer._extras import need
 from viz_transformer._files import atomic_write, check_not_input, check_unused, given_path
 from viz_transformer.cli.course import FIRST_LESSON
-from viz_transformer.cli.lessons import FOLDER, add_lessons, copy_lessons
+from viz_transformer.cli.lessons import FOLDER, add_lessons, copy_lessons, tell_renumbered
 from viz_transformer.cli.site import add_site
 from viz_transformer.cli.training import add_training
 from viz_transformer.errors import DOCUMENTATION, UserError
@@ -171,6 +171,7 @@ def _replacing(
 def _lab(options: argparse.Namespace) -> int:
     need("jupyterlab")
     folder = copy_lessons(given_path(options.folder))
+    tell_renumbered(folder)
     # JupyterHub starts this command for a learner, decides who may enter, and names the address.
     in_hub = "JUPYTERHUB_SERVICE_PREFIX" in os.environ
     command = [

@@ -55,13 +55,16 @@ def add_assignment(commands: Any) -> None:
         "Needs a clone of the repository: an installed package has no solutions.",
     )
     assignment.add_argument("folder", metavar="DIR", help="the course's folder")
-    assignment.add_argument("--lesson", metavar="LESSON", help="one lesson's number, or clinic")
+    assignment.add_argument("--lesson", metavar="LESSON", help="one lesson's number, clinic or project")
     assignment.add_argument("--overwrite", action="store_true", help="replace files that are there already")
     assignment.set_defaults(run=_assignment)
 
 
 def _assignment(options: argparse.Namespace) -> int:
-    lessons = course() if options.lesson is None else [find_lesson(options.lesson)]
+    wanted = course() if options.lesson is None else [find_lesson(options.lesson)]
+    lessons = [lesson for lesson in wanted if lesson.has_exercises]
+    if not lessons:
+        raise UserError(f"{wanted[0].path.name} has no exercises; choose a lesson, the clinic or the project")
     made = {lesson: with_solutions(lesson, SOLUTIONS) for lesson in lessons}
     for path in write_course(given_path(options.folder), made, options.overwrite):
         print(f"wrote {path}")

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from viz_transformer._files import bundled
+from viz_transformer._renamed import NOTEBOOKS
 from viz_transformer.errors import FileError, UserError
 
 FIRST_LESSON = "01_which_head_attends_where.ipynb"
 
-_NAME = re.compile(r"(?:0*(\d+)_.*|further_(.+)|(clinic))\.ipynb")
+_NAME = re.compile(r"(?:0*(\d+)_.*|further_(.+)|(clinic|project|demonstration))\.ipynb")
 _EXERCISE_CELL = re.compile(r"(answer|check)-(\w+)-(\d+)")
 
 
@@ -23,7 +24,8 @@ class Lesson:
     """One of the course's notebooks, as shipped.
 
     Attributes:
-        key: its name on the command line: ``"7"``, ``"clinic"`` or the topic of what goes further.
+        key: its name on the command line: ``"7"``, ``"clinic"``, ``"project"``, ``"demonstration"`` or the
+            topic of what goes further.
         path: the notebook's file.
     """
 
@@ -36,11 +38,16 @@ class Lesson:
         cells = read_notebook(self.path)["cells"]
         text = "".join(cells[0]["source"]) if cells else ""
         heading = text.partition("\n")[0].lstrip("# ")
-        return re.sub(r"^(\d+|Clinic|Going further) · ", "", heading)
+        return re.sub(r"^(\d+|Clinic|Project|Demonstration|Going further) · ", "", heading)
+
+    @property
+    def has_exercises(self) -> bool:
+        """Whether it has exercises, which the demonstration for a class has not."""
+        return any(exercise_cell(cell.get("id", "")) for cell in read_notebook(self.path)["cells"])
 
 
 def course() -> list[Lesson]:
-    """Return the course's lessons in their order, then the clinic and what goes further."""
+    """Return the course's lessons in their order, then the clinic, the demonstration, and the rest."""
     return sorted(_lessons(bundled("notebooks")), key=lambda each: each.path.name)
 
 
@@ -62,6 +69,8 @@ def find_lesson(name: str) -> Lesson:
     for lesson in lessons:
         if wanted in (lesson.key, lesson.path.stem):
             return lesson
+    if wanted in NOTEBOOKS:
+        raise UserError(f"the lesson {wanted} is {NOTEBOOKS[wanted]} now")
     keys = ", ".join(lesson.key for lesson in lessons)
     raise UserError(f"there is no lesson {name!r}; choose one of {keys}")
 

@@ -26,7 +26,7 @@ def add_site(commands: Any) -> None:
         "--lesson",
         action="append",
         metavar="LESSON",
-        help="a lesson's number, or clinic; repeat it for several (default: all)",
+        help="a lesson's number, clinic or project; repeat it for several (default: all)",
     )
     site.add_argument("--max-megabytes", type=float, default=50, metavar="N", help="of each page")
     site.add_argument(

@@ -3,6 +3,7 @@
 from viz_transformer.exercises.course import check, exercise, exercises_of, hint, progress
 from viz_transformer.exercises.feedback import Check
 from viz_transformer.exercises.heads import Look, check_head
+from viz_transformer.exercises.own_model import my_transformer
 
 __all__ = [
     "Check",
@@ -12,6 +13,7 @@ __all__ = [
     "exercise",
     "exercises_of",
     "hint",
+    "my_transformer",
     "progress",
 ]
 

@@ -32,6 +32,8 @@ from viz_transformer.exercises.forbidden import forbidden_name
 from viz_transformer.exercises.sandbox import NO_END, TOO_LARGE, WHOLE_LIMIT_S, call_each, within_time
 
 _N_DRAWS = 20
+#: The module that lends parts which were not written yet.
+LENT = "viz_transformer.exercises.lent"
 #: Of characters. A reader who has to step over the arguments misses what went wrong with them.
 _LONGEST_CALL = 100
 #: Values this many tolerances away are the right ones, rounded before the last step.
@@ -76,6 +78,11 @@ class Exercise:
         hints: given one at a time, on request.
         symptom_first: whether the first check of a wrong answer says which test fails, and only the next
             one why.
+        part: the part of ``my_transformer.py`` that the answer becomes, such as ``"attend"``.
+        lines: a right answer in code, whose lines a page shows to be put in order; without it the reference
+            is taken. With `gaps`, a text in which each ``___`` is a gap.
+        wrong_lines: lines among them that do not belong there, as mistakes: each line, and why it is wrong.
+        gaps: what a page offers for each gap of `lines`.
     """
 
     name: str
@@ -83,12 +90,18 @@ class Exercise:
     wanted: AnswerType
     hints: tuple[str, ...] = ()
     symptom_first: bool = False
+    part: str | None = None
+    lines: Callable[..., Any] | str | None = None
+    wrong_lines: tuple[Mistake, ...] = ()
+    gaps: tuple[Choice, ...] = ()
 
     def check(self, answer: Any) -> Check:
         """Return feedback on an answer of any kind; nothing is raised."""
         if answer is ...:
             hint = f' For a hint, run vt.exercises.hint("{self.name}").' if self.hints else ""
             return unanswered(f"Put your answer in place of the three dots, and run both cells.{hint}")
+        if self.part and getattr(answer, "__module__", None) == LENT:
+            return Check(False, f"This {self.part} is the one that the package lends you. Write your own.")
         try:
             with leaving_nothing(), within_memory():
                 return within_time(WHOLE_LIMIT_S, lambda: self.wanted.check(answer))

@@ -14,6 +14,7 @@ from typing import Any
 
 from viz_transformer import progress as kept
 from viz_transformer.errors import UserError
+from viz_transformer.exercises import own_model
 from viz_transformer.exercises.answer_types import Exercise
 from viz_transformer.exercises.feedback import Check, unanswered
 from viz_transformer.exercises.forms import form_of
@@ -24,7 +25,7 @@ _modules = sorted(one.name for one in iter_modules([str(Path(__file__).parent)])
 LESSONS = (
     *(str(int(name.removeprefix(_NUMBERED))) for name in _modules if name.startswith(_NUMBERED)),
     *(name.removeprefix(_FURTHER) for name in _modules if name.startswith(_FURTHER)),
-    *(name for name in _modules if name == "clinic"),
+    *(name for name in _modules if name in ("clinic", "project")),
 )
 #: The environment variable that makes a wrong answer an error, as autograding needs.
 GRADING = "VIZ_TRANSFORMER_GRADING"
@@ -41,7 +42,7 @@ def exercises_of(lesson: int | str) -> tuple[Exercise, ...]:
     ['1.1', '1.2', '1.3']
 
     Args:
-        lesson: its number, the topic of a notebook of *Going further*, or ``"clinic"``.
+        lesson: its number, the topic of a notebook of *Going further*, ``"clinic"`` or ``"project"``.
 
     Raises:
         UserError: if there is no such lesson.
@@ -95,6 +96,8 @@ def check(name: str, answer: Any = ...) -> Check:
     found = asked.check(answer)
     if found.answered:
         kept.record_attempt(name, found.passed)
+    if found.passed and asked.part:
+        found = replace(found, message=f"{found.message} {own_model.keep(asked, answer)}".strip())
     if asked.symptom_first:
         found = _symptom_first(name, found)
     if os.environ.get(GRADING) and not found.passed:

@@ -16,6 +16,7 @@ from viz_transformer.exercises.answer_types import (
     Number,
     evaluate,
 )
+from viz_transformer.exercises.code_lines import lines_of
 from viz_transformer.exercises.comparison import as_array, format_value
 
 #: Arrays of more numbers than this are for programs; nobody types them.
@@ -31,13 +32,14 @@ def form_of(exercise: Exercise, *, in_view: bool = False) -> dict[str, Any]:
 
     Returns:
         ``name``, ``title``, ``hints`` and ``kind``: ``"number"``, ``"row"`` (of numbers), ``"table"`` (of
-        numbers or truth values), ``"choice"``, ``"view"`` for a choice made in a view, or ``"code"`` for
-        what only Python can check. The first four have ``value``, ``right`` (feedback on it) and
-        ``mistakes``, ``[[answer, message], …]``; numbers and arrays a ``tolerance``. An array is
+        numbers or truth values), ``"choice"``, ``"view"`` for a choice made in a view, ``"lines"`` for
+        code to put in order (see `lines_of`), ``"gaps"`` for code with gaps, each a choice, or ``"code"``
+        for an answer that only a notebook takes. The first four have ``value``, ``right`` (feedback on it)
+        and ``mistakes``, ``[[answer, message], …]``; numbers and arrays a ``tolerance``. An array is
         ``{"shape": …, "data": …}``. ``"view"`` has ``traits``, the names of what is chosen, and
         ``checks``, ``[[values, passed, message], …]``.
     """
-    wanted = exercise.wanted
+    wanted, right = exercise.wanted, getattr(exercise.wanted, "right", "")
     if in_view and isinstance(wanted, CustomCheck):
         asked = _choices_in_view(wanted)
     elif isinstance(wanted, Number):
@@ -46,8 +48,17 @@ def form_of(exercise: Exercise, *, in_view: bool = False) -> dict[str, Any]:
         asked = _choice(wanted)
     elif isinstance(wanted, Array) and as_array(evaluate(wanted.value)).size <= _TYPED_BY_HAND:
         asked = _array(wanted)
+    elif exercise.gaps:
+        asked = {
+            "kind": "gaps",
+            "code": exercise.lines,
+            "gaps": [*map(_choice, exercise.gaps)],
+            "right": right,
+        }
+    elif lines := lines_of(exercise):
+        asked = {"kind": "lines", **lines, "right": right}
     else:
-        return {"name": exercise.name, "title": exercise.title, "hints": list(exercise.hints), "kind": "code"}
+        asked = {"kind": "code"}
     return {"name": exercise.name, "title": exercise.title, "hints": list(exercise.hints), **asked}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
 
 #: The numbers of `vt.thinking_machines`, which this module may not import; a test holds them equal.
 X = np.array([[1, -1, 1, 1], [0, 2, 1, 0]])
@@ -27,145 +27,123 @@ def _normal(rng: np.random.Generator, *shape: int) -> Tensor:
 
 
 def _vectors(rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw queries, keys and values; there are not always as many queries as keys."""
+    """Draw queries, keys and values, some with further axes; there are not always as many queries as keys."""
     n_q, n_k, d_k, d_v = (int(size) for size in rng.integers(2, 7, size=4))
-    return _normal(rng, n_q, d_k), _normal(rng, n_k, d_k), _normal(rng, n_k, d_v)
+    before: tuple[int, ...] = ((), (4,), (2, 3))[int(rng.integers(3))]
+    return _normal(rng, *before, n_q, d_k), _normal(rng, *before, n_k, d_k), _normal(rng, *before, n_k, d_v)
 
 
-def _attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    return (query @ key.T / math.sqrt(query.shape[-1])).softmax(-1) @ value
+def _scores(query: Tensor, key: Tensor) -> Tensor:
+    return query @ key.transpose(-2, -1)
 
 
-def _without_keepdim(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    parts = (query @ key.T / math.sqrt(query.shape[-1])).exp()
-    return parts / parts.sum(-1) @ value
+def _mixed(scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    weights = scores.softmax(-1)
+    return weights @ value, weights
 
 
-def _pairs(rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    n_q, n_k, d_a = (int(size) for size in rng.integers(2, 7, size=3))
-    return _normal(rng, n_q, d_a), _normal(rng, n_k, d_a), _normal(rng, d_a)
+def _attend(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    return _mixed(_scores(query, key) / math.sqrt(query.shape[-1]), value)
 
 
-def _additive(queries: Tensor, keys: Tensor, v: Tensor) -> Tensor:
-    return torch.tanh(queries[:, None] + keys) @ v
+def _with_rows_and_columns_of_all_axes(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    if key.ndim > 2:
+        raise RuntimeError
+    return _attend(query, key, value)
 
 
-_ADDITIVE_MISTAKES = (
-    Mistake(
-        lambda queries, keys, v: torch.tanh(queries + keys) @ v,
-        "That is the trap: queries + keys pairs them row by row. Give queries and keys an axis of their "
-        "own, so that each query meets each key.",
-    ),
-    Mistake(
-        lambda queries, keys, v: torch.tanh(queries + keys[:, None]) @ v,
-        "Your rows are the keys, [n_k, n_q]. The exercise wants [n_q, n_k]: a row for each query.",
-    ),
-    Mistake(
-        lambda queries, keys, v: (queries[:, None] + keys) @ v,
-        "There is no tanh. Without it, a key's part of the score is the same for every query.",
-    ),
-    Mistake(
-        lambda queries, keys, v: (queries[:, None].tanh() + keys.tanh()) @ v,
-        "You took tanh of queries and keys separately. Add them first, then take tanh of the sum.",
-    ),
-    Mistake(
-        lambda queries, keys, v: torch.tanh(queries[:, None] * keys) @ v,
-        "You multiplied queries and keys. Additive scoring adds them.",
-    ),
-    Mistake(
-        lambda queries, keys, v: _additive(queries, keys, v).softmax(-1),
-        "Those are the weights. Return the scores, before the softmax.",
-    ),
-    Mistake(
-        lambda queries, keys, v: torch.tanh((queries[:, None] + keys) @ v),
-        "tanh comes before v: it squeezes each of the d_a numbers, not the finished score.",
-    ),
-    Mistake(
-        lambda queries, keys, v: torch.tanh(queries[:, None] + keys).sum(-1),
-        "You added the d_a numbers as they are. v says how much each of them counts.",
-    ),
-    Mistake(
-        lambda queries, keys, v: torch.tanh(queries[:, None] + keys),
-        "Those are the vectors of all pairs, [n_q, n_k, d_a]. Use @ v to get one score a pair.",
-    ),
-    Mistake(
-        lambda queries, keys, v: torch.tanh(queries[:, None] + keys) * v,
-        "* v weighs the d_a numbers but doesn't add them up: you still have [n_q, n_k, d_a]. Use @ v.",
-    ),
-    Mistake(
-        lambda queries, keys, v: queries @ keys.T,
-        "That is the dot product, another way of scoring.",
-    ),
-)
+def _without_keepdim(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    parts = (_scores(query, key) / math.sqrt(query.shape[-1])).exp()
+    weights = parts / parts.sum(-1)
+    return weights @ value, weights
+
 
 _ATTENTION_MISTAKES = (
     Mistake(
-        lambda q, k, v: (q @ k.T).softmax(-1) @ v,
+        _with_rows_and_columns_of_all_axes,
+        "It is right for one head. With further axes in front, key.T turns all of them round. "
+        "key.transpose(-2, -1) exchanges only the last two.",
+    ),
+    Mistake(
+        lambda q, k, v: _mixed(_scores(q, k), v),
         "The scores aren't divided by √d_k yet.",
     ),
     Mistake(
-        lambda q, k, v: (q @ k.T / q.shape[-1]).softmax(-1) @ v,
+        lambda q, k, v: _mixed(_scores(q, k) / q.shape[-1], v),
         "You divided by d_k. The formula divides by its square root.",
     ),
     Mistake(
-        lambda q, k, v: (q @ k.T / math.sqrt(3)).softmax(-1) @ v,
+        lambda q, k, v: _mixed(_scores(q, k) / math.sqrt(3), v),
         "You divided by √3, which is right for thinking machines only. Take d_k from the query: "
         "query.shape[-1].",
     ),
     Mistake(
-        lambda q, k, v: (q @ k.T / math.sqrt(len(k))).softmax(-1) @ v,
+        lambda q, k, v: _mixed(_scores(q, k) / math.sqrt(k.shape[-2]), v),
         "You divided by the root of the number of keys. d_k is the length of each key, its last axis.",
     ),
     Mistake(
-        lambda q, k, v: (q @ k.T / math.sqrt(len(q))).softmax(-1) @ v,
+        lambda q, k, v: _mixed(_scores(q, k) / math.sqrt(q.shape[-2]), v),
         "You divided by the root of the number of queries. d_k is the length of a query: its last axis.",
     ),
     Mistake(
-        lambda q, k, v: (q @ k.T / math.sqrt(v.shape[-1])).softmax(-1) @ v,
+        lambda q, k, v: _mixed(_scores(q, k) / math.sqrt(v.shape[-1]), v),
         "You divided by the root of the length of a value. d_k is the length of a key, and the two may "
         "differ.",
     ),
     Mistake(
-        lambda q, k, v: (q @ k.T).softmax(-1) / math.sqrt(q.shape[-1]) @ v,
+        lambda q, k, v: (
+            _scores(q, k).softmax(-1) / math.sqrt(q.shape[-1]) @ v,
+            _scores(q, k).softmax(-1) / math.sqrt(q.shape[-1]),
+        ),
         "You divided the weights by √d_k. Divide the scores, before the softmax.",
     ),
     Mistake(
-        lambda q, k, v: (q @ k.T * math.sqrt(q.shape[-1])).softmax(-1) @ v,
+        lambda q, k, v: _mixed(_scores(q, k) * math.sqrt(q.shape[-1]), v),
         "You multiplied the scores by √d_k. The formula divides them.",
     ),
     Mistake(
-        lambda q, k, v: (q @ k.T / math.sqrt(q.shape[-1])).softmax(0) @ v,
+        lambda q, k, v: (
+            (_scores(q, k) / math.sqrt(q.shape[-1])).softmax(-2) @ v,
+            (_scores(q, k) / math.sqrt(q.shape[-1])).softmax(-2),
+        ),
         "Your softmax runs down the columns. A row is a query, so it must run along the rows: the last "
         "axis, -1.",
     ),
     Mistake(
         _without_keepdim,
-        "The row sums have the shape [n_q], and torch lines them up with the columns. "
+        "The row sums have lost an axis, and torch lines them up with the columns. "
         "sum(-1, keepdim=True) keeps them a column.",
     ),
     Mistake(
-        lambda q, k, v: q @ k.T / math.sqrt(q.shape[-1]) @ v,
+        lambda q, k, v: (
+            _scores(q, k) / math.sqrt(q.shape[-1]) @ v,
+            _scores(q, k) / math.sqrt(q.shape[-1]),
+        ),
         "You multiplied the scores with the values directly. The softmax is missing.",
     ),
     Mistake(
-        lambda q, k, v: (k @ q.T / math.sqrt(q.shape[-1])).softmax(-1) @ v,
+        lambda q, k, v: _mixed(_scores(k, q) / math.sqrt(q.shape[-1]), v),
         "Your table has a row for each key. It needs a row for each query: transpose the other one.",
     ),
     Mistake(
-        lambda q, k, v: (q @ k.T / math.sqrt(q.shape[-1])).softmax(-1),
-        "Those are the weights. One step is left: multiply them by the values.",
+        lambda q, k, v: _attend(q, k, v)[1],
+        "You return the weights alone. Multiply them by the values, and return both: output, weights.",
     ),
     Mistake(
-        lambda q, k, v: (_attention(q, k, v), (q @ k.T / math.sqrt(q.shape[-1])).softmax(-1)),
-        "You return the output and the weights. Return the output alone.",
+        lambda q, k, v: _attend(q, k, v)[0],
+        "You return the output alone. Return both: output, weights.",
     ),
     Mistake(
-        lambda q, k, v: (q @ k.T / math.sqrt(q.shape[-1])).softmax(-1) @ k,
+        lambda q, k, v: _attend(q, k, v)[::-1],
+        "Both are right, but in the wrong order. The output comes first, then the weights.",
+    ),
+    Mistake(
+        lambda q, k, v: _attend(q, k, k),
         "Your weights mix the keys. They should mix the values.",
     ),
     Mistake(
-        lambda q, k, v: (q @ k / math.sqrt(q.shape[-1])).softmax(-1) @ v,
-        "query @ key doesn't fit. Each query meets each key in query @ key.T.",
+        lambda q, k, v: _mixed(q @ k / math.sqrt(q.shape[-1]), v),
+        "query @ key doesn't fit. Exchange the last two axes of the keys first: key.transpose(-2, -1).",
     ),
 )
 
@@ -233,14 +211,14 @@ EXERCISES = (
         ),
         hints=(
             "Multiply the first value by 0.191 and the second by 0.809, then add them up.",
-            "The first of the three numbers is 0.191 · 0.5 + 0.809 · 2.",
+            "The second of the three numbers is 0.191 · 1 + 0.809 · (−2).",
         ),
     ),
     Exercise(
         "4.3",
         "Write the formula as a function",
         Function(
-            _attention,
+            _attend,
             _vectors,
             mistakes=_ATTENTION_MISTAKES,
             right="This is scaled dot-product attention, for any number of queries and keys.",
@@ -252,56 +230,64 @@ EXERCISES = (
             },
         ),
         hints=(
-            "Three lines: the scores, [n_q, n_k]; their softmax along the last axis; that table times the "
-            "values.",
-            "query @ key.T is the table, query.shape[-1] is d_k, and .softmax(-1) runs along the rows.",
+            "Three lines: the scores, [..., n_queries, n_keys]; their softmax; the weights times the values.",
+            "query @ key.transpose(-2, -1) is the table of scores, and query.shape[-1] is d_k.",
+        ),
+        part="attend",
+        lines="""def attend(query, key, value, mask=None):
+    scores = query @ ___
+    weights = softmax(scores / ___)
+    return ___
+""",
+        gaps=(
+            Choice(
+                "key.transpose(-2, -1)",
+                ("key", "key.T", "key.transpose(-2, -1)", "value"),
+                (
+                    Mistake("key", "The rows of key must become columns: exchange its last two axes."),
+                    Mistake(
+                        "key.T", "With heads in front, key.T turns all axes round, not only the last two."
+                    ),
+                    Mistake("value", "Scores compare queries with keys."),
+                ),
+            ),
+            Choice(
+                "query.shape[-1] ** 0.5",
+                ("query.shape[-1]", "query.shape[-1] ** 0.5", "query.shape[-2] ** 0.5"),
+                (
+                    Mistake("query.shape[-1]", "That is d_k itself. The formula divides by its square root."),
+                    Mistake("query.shape[-2] ** 0.5", "Axis −2 counts the queries. d_k is the last axis."),
+                ),
+            ),
+            Choice(
+                "weights @ value, weights",
+                ("weights @ key, weights", "weights @ value, weights", "weights * value, weights", "weights"),
+                (
+                    Mistake("weights @ key, weights", "The keys are for the scores. Mix the values."),
+                    Mistake("weights * value, weights", "* multiplies number by number. A mixture needs @."),
+                    Mistake("weights", "The output is missing: the weights times the values."),
+                ),
+            ),
         ),
     ),
     Exercise(
         "4.4",
-        "Count what additive scoring costs",
-        Number(
-            100 * 100 * 64,
+        "Name the shapes",
+        Array(
+            [5, 7, 5, 8],
             mistakes=(
-                Mistake(
-                    100 * 100,
-                    "That is the number of pairs, and of scores. Each pair has a vector of 64 numbers first.",
-                ),
-                Mistake(
-                    100 * 64,
-                    "That is one vector for each token. You need one for each pair of a query and a key.",
-                ),
-                Mistake(
-                    2 * 100 * 64,
-                    "Those are all the queries and keys. They are added in pairs: how many pairs are there?",
-                ),
-                Mistake(
-                    2 * 100 * 100 * 64,
-                    "W_q q and W_k k are added before tanh, so each pair has 64 numbers, not 128.",
-                ),
-                Mistake(100 * 99 * 64, "A token also attends to itself, so each of the 100 meets all 100."),
+                Mistake([7, 5, 5, 8], "The weights are turned round: a row is a query, a column is a key."),
+                Mistake([5, 7, 5, 16], "The output mixes values, so it has as many numbers as a value: 8."),
+                Mistake([5, 7, 7, 8], "There is one output for each query, and there are 5 queries."),
+                Mistake([5, 5, 5, 8], "A row of weights has one weight for each key, and there are 7 keys."),
+                Mistake([5, 16, 5, 8], "The weights compare queries with keys: one number a pair."),
+                Mistake([5, 7, 5, 7], "The weights are right. The output of a query is a mixture of values."),
             ),
-            tolerance=1e-3,
-            right="640,000 numbers for 10,000 scores. The dot product needs no vector for each pair.",
+            right="[5, 7] times [7, 8] is [5, 8]: the number of keys is summed over.",
         ),
         hints=(
-            "How many pairs of a query and a key are there, with 100 of each?",
-            "Each pair has a vector W_q q + W_k k of 64 numbers.",
-        ),
-    ),
-    Exercise(
-        "4.5",
-        "Score every query with every key",
-        Function(
-            _additive,
-            _pairs,
-            mistakes=_ADDITIVE_MISTAKES,
-            right="Checked with different numbers of queries and keys, where broadcasting can hide nothing.",
-        ),
-        hints=(
-            "The sums need the shape [n_q, n_k, d_a]. torch stretches an axis of length 1 to fit, and None "
-            "makes a new one.",
-            "queries[:, None] has the shape [n_q, 1, d_a]. Added to keys, it meets every one of them.",
+            "The weights have a row for each query and a column for each key.",
+            "The output has a row for each query, and each row is as long as a value.",
         ),
     ),
 )

@@ -2,82 +2,97 @@
 
 from __future__ import annotations
 
-import copy
-from itertools import combinations
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake
-from viz_transformer.exercises.comparison import UnusableError, describe_type
-from viz_transformer.exercises.feedback import Check
-
-_N_LAYERS = 6
-_SHARED = (
-    "Your list holds one layer several times: what one of them learns, all have. Call "
-    "torch.nn.Linear again for each of the six."
-)
-_COPIED = (
-    "These are separate layers, but some are copies and start from the same parameters. Call "
-    "torch.nn.Linear again for each, and copy none."
-)
-_TOO_FEW = "That is one layer. Give a list of six."
+from viz_transformer.exercises import lent
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
+from viz_transformer.exercises.module_class import ModuleClass
 
 
-def _sizes(rng: np.random.Generator) -> tuple[int, int, int]:
-    """Draw a number of words, of heads and of numbers a head, all different."""
-    # Among the draws are some with one word or one head, where even `view` can join the heads: so
-    # an error in every draw has another reason, and gets another message.
+def _sizes(rng: np.random.Generator) -> tuple[tuple[int, ...], int, int, int]:
+    """Draw the axes in front, a number of words, of heads and of numbers a head, the last three different."""
     n_words, n_heads, d_head = (int(size) for size in rng.permutation([1, 2, 3, 4, 5])[:3])
-    return n_words, n_heads, d_head
+    return ((), (2,))[int(rng.integers(2))], n_words, n_heads, d_head
 
 
 def _vectors(rng: np.random.Generator) -> tuple[Tensor, int]:
-    n_words, n_heads, d_head = _sizes(rng)
-    return torch.from_numpy(rng.normal(size=(n_words, n_heads * d_head))), n_heads
+    before, n_words, n_heads, d_head = _sizes(rng)
+    return torch.from_numpy(rng.normal(size=(*before, n_words, n_heads * d_head))), n_heads
 
 
 def _heads(rng: np.random.Generator) -> tuple[Tensor]:
-    n_words, n_heads, d_head = _sizes(rng)
-    return (torch.from_numpy(rng.normal(size=(n_heads, n_words, d_head))),)
+    before, n_words, n_heads, d_head = _sizes(rng)
+    return (torch.from_numpy(rng.normal(size=(*before, n_heads, n_words, d_head))),)
 
 
-def _split(x: Tensor, n_heads: int) -> Tensor:
-    return x.reshape(len(x), n_heads, -1).transpose(0, 1)
+def _cut(x: Tensor, n_heads: int) -> Tensor:
+    return x.unflatten(-1, (n_heads, -1))
 
 
-def _merge(heads: Tensor) -> Tensor:
-    return heads.transpose(0, 1).flatten(1)
+def _layer(rng: np.random.Generator) -> tuple[tuple[int, int], tuple[Tensor, Tensor]]:
+    """Draw the sizes of a layer, and two batches with different numbers of words."""
+    _, n_words, n_heads, d_head = _sizes(rng)
+    shapes = [(2, length, n_heads * d_head) for length in (n_words, n_words + 2)]
+    x, memory = (torch.from_numpy(rng.normal(size=shape)).float() for shape in shapes)
+    return (n_heads * d_head, n_heads), (x, memory)
 
 
-def _layers(n: int) -> str:
-    return f"{n} layer" if n == 1 else f"{n} layers"
+_right = lent.MultiHeadAttention.forward
 
 
-def _own_layers(answer: Any) -> Check:
-    """Judge a list of layers: none twice, no two that begin alike."""
-    if isinstance(answer, nn.Linear):
-        return Check(False, _TOO_FEW)
-    if not isinstance(answer, list | tuple | nn.ModuleList):
-        raise UnusableError(f"Give a list of layers; this is {describe_type(answer)}.")
-    for one in answer:
-        if not isinstance(one, nn.Linear) or one.weight.shape != (8, 8):
-            return Check(False, f"Each must be a torch.nn.Linear(8, 8); one is {describe_type(one)}.")
-    if len(answer) != _N_LAYERS:
-        return Check(False, f"Your list has {_layers(len(answer))}; it needs six.")
-    pairs = list(combinations(answer, 2))
-    if any(one is other or one.weight is other.weight for one, other in pairs):
-        return Check(False, _SHARED)
-    if any(torch.equal(one.weight, other.weight) for one, other in pairs):
-        return Check(False, _COPIED)
-    return Check(True, "Six layers with six starts: each can learn something different.")
+def _attended(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what each head gives, and the weights."""
+    made = (layer.query(x), layer.key(memory), layer.value(memory))
+    return lent.attend(*(lent.split_heads(each, layer.n_heads) for each in made))
 
 
-def _copies() -> list[nn.Linear]:
-    one = nn.Linear(8, 8)
-    return [copy.deepcopy(one) for _ in range(_N_LAYERS)]
+def _with(forward: Callable[[Any, Tensor, Tensor], Any]) -> type[lent.MultiHeadAttention]:
+    return type("MultiHeadAttention", (lent.MultiHeadAttention,), {"forward": forward})
+
+
+def _keys_mixed(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    query, key = (lent.split_heads(each, layer.n_heads) for each in (layer.query(x), layer.key(memory)))
+    heads, weights = lent.attend(query, key, key)
+    return layer.output(lent.join_heads(heads)), weights
+
+
+def _not_mixed(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    heads, weights = _attended(layer, x, memory)
+    return lent.join_heads(heads), weights
+
+
+def _one_head(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    output, weights = lent.attend(layer.query(x), layer.key(memory), layer.value(memory))
+    return layer.output(output), weights
+
+
+_AXES = Choice(
+    "-3, -2",
+    ("-3, -2", "-2, -1", "0, 1"),
+    (
+        Mistake("-2, -1", "These are the last two axes. Exchange the words and the heads."),
+        Mistake("0, 1", "With a batch in front, axis 0 counts sentences. Count the axes from the end."),
+    ),
+)
+
+
+def _of(value: str, words: str) -> Choice:
+    """Ask which input and which matrix make the keys or the values."""
+    other = "value" if value == "key" else "key"
+    return Choice(
+        f"self.{value}(memory)",
+        (f"self.{value}(memory)", f"self.{value}(x)", f"self.{other}(memory)", "memory"),
+        (
+            Mistake(f"self.{value}(x)", f"The {words} come from memory."),
+            Mistake(f"self.{other}(memory)", f"The {words} have a matrix of their own: self.{value}."),
+            Mistake("memory", f"memory must be multiplied by the matrix of the {words} first."),
+        ),
+    )
 
 
 EXERCISES = (
@@ -112,160 +127,195 @@ EXERCISES = (
         "5.2",
         "Split the vectors into heads",
         Function(
-            _split,
+            lent.split_heads,
             _vectors,
             mistakes=(
                 Mistake(
-                    lambda x, n_heads: x.reshape(n_heads, len(x), -1),
+                    lambda x, n_heads: _cut(x, n_heads).transpose(0, 1),
+                    "It is right for one sentence. With a batch in front, axis 0 counts sentences. Count "
+                    "the two axes from the end.",
+                ),
+                Mistake(
+                    lambda x, n_heads: x.reshape(*x.shape[:-2], n_heads, x.shape[-2], -1),
                     "The shape is right and the numbers are wrong: a head got pieces of a few words "
-                    "only. Cut the last axis first, then swap two axes.",
+                    "only. Cut the last axis first, then exchange two axes.",
                 ),
                 Mistake(
-                    lambda x, n_heads: x.reshape(len(x), n_heads, -1),
-                    "The first step is done: [word, head, d_head]. Now swap the first two axes.",
+                    _cut,
+                    "The first step is done: [..., n, n_heads, d_head]. Now exchange words and heads.",
                 ),
                 Mistake(
-                    lambda x, n_heads: x.reshape(len(x), -1, n_heads).permute(2, 0, 1),
+                    lambda x, n_heads: x.unflatten(-1, (-1, n_heads)).movedim(-1, -3),
                     "Your first head got every second, third … number of a word. It should get the "
                     "first d_head numbers in a row. Which of the two new axes comes first?",
                 ),
                 Mistake(
-                    lambda x, n_heads: x.reshape(len(x), n_heads, -1).transpose(1, 2),
-                    "You swapped the last two axes. Swap the first two.",
+                    lambda x, n_heads: _cut(x, n_heads).transpose(-2, -1),
+                    "You exchanged the last two axes. Exchange the words and the heads, −3 and −2.",
                 ),
                 Mistake(
-                    lambda x, n_heads: x.reshape(len(x), n_heads, -1).permute(1, 2, 0),
+                    lambda x, n_heads: _cut(x, n_heads).movedim(-3, -1),
                     "The heads come first, but each has a column for each word. It should have a row.",
                 ),
                 Mistake(
-                    lambda x, n_heads: x.expand(n_heads, *x.shape),
+                    lambda x, n_heads: x.unsqueeze(-3).expand(*x.shape[:-2], n_heads, *x.shape[-2:]),
                     "Every head got all the numbers of each word. The heads should share them.",
                 ),
             ),
             right="Each head has a row for each word, with a piece of its vector.",
         ),
         hints=(
-            "d_head is x.shape[1] // n_heads. Start with x.reshape(n_words, n_heads, d_head).",
-            "Then .transpose(0, 1) swaps the first two axes.",
+            "cut is [..., n, n_heads, d_head]. The result must be [..., n_heads, n, d_head].",
+            "Counted from the end, the words are axis −3 and the heads axis −2: transpose these two.",
         ),
+        part="split_heads",
+        lines="""def split_heads(x, n_heads):
+    cut = x.unflatten(-1, (n_heads, -1))  # [..., n, n_heads, d_head]
+    return cut.transpose(___)
+""",
+        gaps=(_AXES,),
     ),
     Exercise(
         "5.3",
-        "Concatenate the heads",
+        "Join the heads",
         Function(
-            _merge,
+            lent.join_heads,
             _heads,
             mistakes=(
                 Mistake(
-                    lambda heads: heads.reshape(heads.shape[1], -1),
+                    lambda x: x.transpose(0, 1).flatten(-2),
+                    "It is right for one sentence. With a batch in front, axis 0 counts sentences. Count "
+                    "the two axes from the end.",
+                ),
+                Mistake(
+                    lambda x: x.reshape(*x.shape[:-3], x.shape[-2], -1),
                     "The shape is right and the numbers are wrong: a row must hold the outputs of all "
-                    "heads for one word. Swap the first two axes before you reshape.",
+                    "heads for one word. Exchange heads and words before you join the last two axes.",
                 ),
                 Mistake(
-                    lambda heads: heads.transpose(0, 1),
-                    "The axes are in order: [word, head, d_head]. Now join the last two.",
+                    lambda x: x.transpose(-3, -2),
+                    "The axes are in order: [..., n, n_heads, d_head]. Now join the last two.",
                 ),
                 Mistake(
-                    lambda heads: heads.transpose(0, 1).view(heads.shape[1], -1),
-                    "view never moves numbers in memory, and after transpose they lie in the wrong "
-                    "order for it. Use reshape, which moves them if it must.",
+                    lambda x: x.flatten(-2),
+                    "You joined all words of a head: a row for each head. Exchange heads and words first.",
                 ),
                 Mistake(
-                    lambda heads: heads,
+                    lambda x: x,
                     "You returned the heads as they were. They still have to be joined.",
                 ),
                 Mistake(
-                    lambda heads: heads.mean(0),
+                    lambda x: x.mean(-3),
                     "You took the mean of the heads. Then they can't be told apart. Lay them end to end.",
                 ),
                 Mistake(
-                    lambda heads: heads.sum(0),
+                    lambda x: x.sum(-3),
                     "You added the heads. Adding comes later, after W_O. Here, lay them end to end.",
                 ),
                 Mistake(
-                    lambda heads: heads.flatten(0, 1),
+                    lambda x: x.flatten(-3, -2),
                     "You put the heads one below the other. Each word should be one row.",
                 ),
                 Mistake(
-                    lambda heads: heads.permute(1, 2, 0).flatten(1),
+                    lambda x: x.movedim(-3, -1).flatten(-2),
                     "The heads alternate in your rows, number by number. All numbers of head 0 come "
                     "first, then all of head 1.",
                 ),
                 Mistake(
-                    lambda heads: heads.transpose(1, 2).reshape(heads.shape[1], -1),
-                    "The shape is right and the numbers are wrong: you swapped the last two axes. "
-                    "Swap the first two before you reshape.",
+                    lambda x: x.transpose(-2, -1).flatten(-2),
+                    "You exchanged the last two axes. Exchange heads and words, −3 and −2.",
                 ),
                 Mistake(
-                    lambda heads: heads.transpose(0, 1).flip(1).flatten(1),
+                    lambda x: x.transpose(-3, -2).flatten(-3),
+                    "That is one long row for the whole sentence. Keep a row for each word: join only the "
+                    "last two axes.",
+                ),
+                Mistake(
+                    lambda x: x.transpose(-3, -2).flip(-2).flatten(-2),
                     "The heads are in the wrong order: head 0 comes first.",
                 ),
-                Mistake(lambda heads: heads[0], "That is head 0 alone. Where are the others?"),
-                Mistake(
-                    lambda heads: heads.transpose(1, 2).transpose(0, 1).reshape(heads.shape[1], -1),
-                    "You swapped two pairs of axes. One swap is enough: the first two.",
-                ),
-                Mistake(
-                    lambda heads: heads.transpose(1, 2),
-                    "You swapped the last two axes. Swap the first two, then reshape.",
-                ),
-                Mistake(
-                    lambda heads: heads.reshape(-1),
-                    "That is one long row for the whole sentence. Keep a row for each word: "
-                    ".reshape(n_words, -1).",
-                ),
-                Mistake(
-                    lambda heads: heads.transpose(0, 1).reshape(heads.shape[0], -1),
-                    "You reshape to one row for each head. heads.shape[0] counts heads; which axis "
-                    "of heads counts words?",
-                ),
+                Mistake(lambda x: x.select(-3, 0), "That is head 0 alone. Where are the others?"),
             ),
             right="That is exactly the split, backwards.",
         ),
         hints=(
-            "First make it [word, head, d_head], then join the last two axes.",
-            "heads.transpose(0, 1) is the first step; .reshape(n_words, -1) joins the rest.",
+            "First make it [..., n, n_heads, d_head], then join the last two axes.",
+            "x.transpose(-3, -2) is the first step; .flatten(-2) is the second.",
+        ),
+        part="join_heads",
+        lines="""def join_heads(x):
+    return x.transpose(___).flatten(___)
+""",
+        gaps=(
+            _AXES,
+            Choice(
+                "-2",
+                ("-2", "-3", "0"),
+                (
+                    Mistake("-3", "That joins the words too. Join only the last two axes."),
+                    Mistake("0", "That joins all axes into one. Join only the last two."),
+                ),
+            ),
         ),
     ),
     Exercise(
         "5.4",
-        "Find the head",
-        Array(
-            [64 + 2 * 16, 64 + 3 * 16],
+        "Write multi-head attention",
+        ModuleClass(
+            lent.MultiHeadAttention,
+            _layer,
             mistakes=(
-                Mistake([32, 48], "These are the queries of head 2. The keys come after all the queries."),
-                Mistake([160, 176], "These are the values of head 2. The keys come before them."),
-                Mistake([80, 96], "These are the keys of head 1: counting starts at 0."),
-                Mistake([112, 128], "These are the keys of head 3."),
-                Mistake([96, 111], "The first is right. The second should be the column after the last one."),
-                Mistake([96, 160], "The start is right. But a head has 16 columns, not 64."),
-            ),
-            right="qkv[:, 96:112]. A program that cuts elsewhere also runs, but mixes up the heads.",
-        ),
-        hints=(
-            "The keys begin at column 64. Each head has 16 of them.",
-            "Heads 0 and 1 come before head 2: that is 2 · 16 columns.",
-        ),
-    ),
-    Exercise(
-        "5.5",
-        "Make six layers that differ",
-        CustomCheck(
-            _own_layers,
-            right_answer=lambda: [nn.Linear(8, 8) for _ in range(_N_LAYERS)],
-            mistakes=(
-                Mistake(lambda: [nn.Linear(8, 8)] * _N_LAYERS, _SHARED),
-                Mistake(_copies, _COPIED),
                 Mistake(
-                    lambda: [nn.Linear(8, 8)],
-                    "Your list has 1 layer; it needs six.",
+                    _with(lambda layer, x, memory: _right(layer, x, memory)[0]),
+                    "The output is right. Return the weights too: output, weights.",
                 ),
-                Mistake(lambda: nn.Linear(8, 8), _TOO_FEW),
+                Mistake(
+                    _with(_not_mixed), "The heads are joined, but W_O is missing: apply self.output to them."
+                ),
+                Mistake(
+                    _with(_attended),
+                    "You return the heads as attend gives them. Join them and apply self.output.",
+                ),
+                Mistake(
+                    _with(lambda layer, x, memory: _right(layer, x, x)),
+                    "Your keys and values come from x. They must come from memory.",
+                ),
+                Mistake(
+                    _with(_keys_mixed), "You mix the keys. The values have a matrix of their own: self.value."
+                ),
+                Mistake(
+                    _with(_one_head),
+                    "That is a single head: nothing is split. Use split_heads on queries, keys and values.",
+                ),
             ),
+            right="A layer with several heads: queries from x, keys and values from memory.",
         ),
         hints=(
-            "Every call of torch.nn.Linear(8, 8) draws new parameters.",
-            "[something for _ in range(6)] runs something six times; [something] * 6 runs it once.",
+            "The keys are split_heads(self.key(memory), self.n_heads), and the values likewise.",
+            "Then attend gives heads and weights. Return self.output(join_heads(heads)) and the weights.",
+        ),
+        part="MultiHeadAttention",
+        lines="""def forward(self, x, memory, mask=None):
+    query = split_heads(self.query(x), self.n_heads)
+    key = split_heads(___, self.n_heads)
+    value = split_heads(___, self.n_heads)
+    heads, weights = attend(query, key, value, mask)
+    return ___, weights
+""",
+        gaps=(
+            _of("key", "keys"),
+            _of("value", "values"),
+            Choice(
+                "self.output(join_heads(heads))",
+                ("heads", "join_heads(heads)", "self.output(heads)", "self.output(join_heads(heads))"),
+                (
+                    Mistake("heads", "Join the heads, then apply W_O: self.output."),
+                    Mistake("join_heads(heads)", "The heads are joined, but W_O is missing: self.output."),
+                    Mistake(
+                        "self.output(heads)", "W_O takes vectors of d_model numbers. Join the heads first."
+                    ),
+                ),
+            ),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Exercises of lesson 6, Order: shuffled words, sinusoids by hand, the batch axis, rotary scores."""
+"""Exercises of lesson 6, Order: shuffled words, sinusoids, rotary scores."""
 
 from __future__ import annotations
 
@@ -6,27 +6,25 @@ import math
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake, Number
-
-_D_MODEL = 4
-_MAX_LENGTH = 9
-
-
-def _row(position: float, exponents: tuple[float, float] = (0.0, 0.5)) -> list[float]:
-    """Return sine and cosine of position / 10000^exponent for each exponent, in turn."""
-    angles = [position / 10_000**exponent for exponent in exponents]
-    return [wave(angle) for angle in angles for wave in (math.sin, math.cos)]
+from viz_transformer.exercises import lent
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 
 
-def _sentences(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw x [batch, position, d_model], shorter than the table, and the table."""
-    import torch
+def _angles(n_positions: int, d_model: int, faster: float = 1.0) -> Tensor:
+    """Return the angle of each pair: [position, d_model / 2]."""
+    even = torch.arange(0, d_model, 2)
+    return torch.arange(n_positions).unsqueeze(1) / 10_000 ** (faster * even / d_model)
 
-    batch, length = int(rng.integers(1, 5)), int(rng.integers(2, _MAX_LENGTH - 1))
-    x = rng.normal(size=(batch, length, _D_MODEL))
-    table = rng.normal(size=(_MAX_LENGTH, _D_MODEL))
-    return torch.tensor(x, dtype=torch.float32), torch.tensor(table, dtype=torch.float32)
+
+def _alternating(even: Tensor, odd: Tensor) -> Tensor:
+    return torch.stack([even, odd], dim=-1).flatten(1)
+
+
+def _table_sizes(rng: np.random.Generator) -> tuple[int, int]:
+    return int(rng.integers(2, 30)), 2 * int(rng.integers(2, 9))
 
 
 def _pairs(rng: np.random.Generator) -> tuple[Any, Any, int, int]:
@@ -111,136 +109,71 @@ EXERCISES = (
     ),
     Exercise(
         "6.3",
-        "Compute one row by hand",
-        Array(
-            _row(3),
+        "Write the table",
+        Function(
+            lent.positional_encoding,
+            _table_sizes,
             (
                 Mistake(
-                    [_row(3)[at] for at in (0, 2, 1, 3)],
-                    "The four numbers are right, but you put the sines first and then the cosines. "
-                    "In the formula, sine and cosine of one angle stand side by side. (Some "
-                    "libraries do it your way.)",
+                    lambda n, d: torch.cat([_angles(n, d).sin(), _angles(n, d).cos()], dim=-1),
+                    "The numbers are right, but all sines come first and then all cosines. In the formula, "
+                    "sine and cosine of one angle are side by side. (Some libraries do it your way.)",
                 ),
                 Mistake(
-                    [_row(3)[at] for at in (1, 0, 3, 2)],
-                    "The angles are right, but sine and cosine are swapped: columns 0 and 2 hold the sine.",
+                    lambda n, d: _alternating(_angles(n, d).cos(), _angles(n, d).sin()),
+                    "Sine and cosine are exchanged: the even columns, 0::2, hold the sines.",
                 ),
                 Mistake(
-                    _row(math.radians(3)),
-                    "You took the angle as degrees. Both the formula and np.sin use radians, so give "
-                    "np.sin the angle as it is.",
+                    lambda n, d: _alternating(_angles(n, d).sin(), _angles(n, d).sin()),
+                    "Both columns of a pair hold the sine. The odd columns, 1::2, hold the cosine.",
                 ),
                 Mistake(
-                    _row(3, (0.0, 0.25)),
-                    "The first pair is right. In the second you divided by 10000^(i / d_model), but "
-                    "the exponent is 2i / d_model.",
+                    lambda n, d: _alternating(_angles(n, d).sin(), torch.zeros(n, d // 2)),
+                    "The even columns are right. The odd columns, 1::2, are still 0.",
                 ),
                 Mistake(
-                    _row(3, (0.0, 1.0)),
-                    "The first pair is right. In the second, i is the number of the pair, 1, not of "
-                    "the column, 2.",
+                    lambda n, d: torch.zeros(n, d),
+                    "The table is still all zeros. Assign to encoding[:, 0::2] and encoding[:, 1::2].",
                 ),
                 Mistake(
-                    [math.sin(3), math.cos(3 / 100), math.sin(3 / 10_000), math.cos(3 / 10**6)],
-                    "You gave each column its own angle. The two columns of a pair share one angle, "
-                    "so there are only two angles.",
+                    lambda n, d: _alternating(_angles(n + 1, d)[1:].sin(), _angles(n + 1, d)[1:].cos()),
+                    "Your first row is that of position 1. Positions are counted from 0.",
                 ),
                 Mistake(
-                    _row(2),
-                    "That is the row of position 2. Positions are counted from 0. Compute position 3.",
+                    lambda n, d: _alternating(*(wave(_angles(n, d, 2.0)) for wave in (torch.sin, torch.cos))),
+                    "Your hands slow down twice too fast. even already holds 2i, so the exponent is "
+                    "even / d_model.",
                 ),
-                Mistake(_row(4), "That is the row of position 4. Compute position 3."),
+                Mistake(
+                    lambda n, d: _angles(n, d),
+                    "Those are the angles, one for each pair. Take the sine and the cosine of each.",
+                ),
+                Mistake(
+                    lambda n, d: _angles(n, d).sin(),
+                    "Those are the sines. The table has a cosine beside each of them.",
+                ),
             ),
-            right="The first hand has made nearly half a turn. The second has hardly moved.",
+            right="Each pair of columns is a hand, and each row a position.",
         ),
         (
-            "The two angles are 3 / 10000^(0/4) and 3 / 10000^(2/4).",
-            "10000^(2/4) is the square root of 10000. Then take sine, cosine, sine, cosine.",
+            "encoding[:, 0::2] and angle have the same shape, [n_positions, d_model / 2].",
+            "encoding[:, 0::2] = torch.sin(angle) fills the even columns. Fill the odd ones, 1::2, in the "
+            "same way, and return encoding.",
+        ),
+        part="positional_encoding",
+        wrong_lines=(
+            Mistake(
+                "    encoding[:, 1::2] = torch.sin(angle)",
+                "The odd columns hold the cosine of the same angle.",
+            ),
+            Mistake(
+                "    angle = position * 10_000 ** (even / d_model)",
+                "Then later pairs would turn faster. The formula divides.",
+            ),
         ),
     ),
     Exercise(
         "6.4",
-        "Add the positions",
-        Function(
-            lambda x, table: x + table[: x.shape[1]],
-            _sentences,
-            (
-                Mistake(
-                    lambda x, table: x + table[: x.shape[0], None],
-                    "All words of a sentence got the same row, the one for the sentence's number in "
-                    "the batch. Axis 0 of x counts sentences. Which axis counts words?",
-                ),
-                Mistake(
-                    lambda x, table: x + table[: x.shape[0]],
-                    "You took x.shape[0] rows, as many as there are sentences. That raises an error "
-                    "or, worse, runs when a batch has as many sentences as a sentence has words. "
-                    "Which axis of x counts words?",
-                ),
-                Mistake(
-                    lambda x, table: x + table[1 : x.shape[1] + 1],
-                    "The first word got row 1. Positions are counted from 0.",
-                ),
-                Mistake(
-                    lambda x, table: x + table[: x.shape[1], None],
-                    "The rows are right, but None gives them an axis too many: [position, 1, d_model]. "
-                    "torch lines shapes up from the right, so their positions meet the sentences. "
-                    "Leave out the None.",
-                ),
-                Mistake(
-                    lambda x, table: x + table[: x.shape[-1]],
-                    "x.shape[-1] is d_model, the length of a vector. Which axis of x counts words?",
-                ),
-                Mistake(
-                    lambda x, table: x + table[: x.shape[0] * x.shape[1]],
-                    "You took a row for each word of the whole batch. Every sentence starts again at row 0.",
-                ),
-                Mistake(
-                    lambda x, table: x + table[x.shape[1]],
-                    "That is a single row of the table, the same for every word. The slice "
-                    "table[:n] has the rows 0 to n − 1.",
-                ),
-                Mistake(
-                    lambda x, table: x + table[0],
-                    "Every word got row 0. Each word needs the row of its own position.",
-                ),
-                Mistake(
-                    lambda x, table: x + table[-x.shape[1] :],
-                    "You took the last rows of the table. Positions are counted from 0, so take the "
-                    "first rows.",
-                ),
-                Mistake(
-                    lambda x, table: x + table,
-                    "A RuntimeError. If torch says that sizes must match: the table has more rows than a "
-                    "sentence has words. Take only as many rows as there are words.",
-                ),
-                Mistake(lambda x, table: x, "That is x as it was. Add the rows of the table to it."),
-                Mistake(
-                    lambda x, table: table[: x.shape[1]].expand(x.shape),
-                    "These are the right rows, once for each sentence. But where is x? Add the two.",
-                ),
-                Mistake(
-                    lambda x, table: table[: x.shape[1]],
-                    "These are the right rows of the table. Now add them to x.",
-                ),
-                Mistake(
-                    lambda x, table: x - table[: x.shape[1]],
-                    "You subtracted the positions. Add them.",
-                ),
-                Mistake(
-                    lambda x, table: x * table[: x.shape[1]],
-                    "You multiplied words and positions. Add them.",
-                ),
-            ),
-            right="torch lines up [batch, position, d_model] and [position, d_model] from the right, "
-            "so every sentence gets the same rows.",
-        ),
-        (
-            "Axis 1 of x counts words, so a sentence has x.shape[1] of them.",
-            "Take that many rows from the top of the table, and add them to x.",
-        ),
-    ),
-    Exercise(
-        "6.5",
         "Write a rotary score",
         Function(
             _rotary_score,
@@ -304,6 +237,39 @@ EXERCISES = (
             "Write a small function turn(pair, angle) first, with the formula above.",
             "Turn the query by query_position and the key by key_position. Then multiply number by "
             "number and add up.",
+        ),
+        lines="""def turn(pair, angle):
+    a, b = pair
+    cos, sin = np.cos(angle), np.sin(angle)
+    return np.array([a * cos - b * sin, ___])
+
+
+def rotary_score(query, key, query_position, key_position):
+    return turn(query, ___) @ turn(key, ___)
+""",
+        gaps=(
+            Choice(
+                "a * sin + b * cos",
+                ("a * sin + b * cos", "a * sin - b * cos", "a * cos + b * sin"),
+                (
+                    Mistake("a * sin - b * cos", "The second number of the formula has a plus sign."),
+                    Mistake("a * cos + b * sin", "In the second number, a meets the sine and b the cosine."),
+                ),
+            ),
+            *(
+                Choice(
+                    f"{own}_position",
+                    ("query_position", "key_position", "query_position - key_position"),
+                    (
+                        Mistake(f"{other}_position", f"The {own} is turned by its own position."),
+                        Mistake(
+                            "query_position - key_position",
+                            "Each is turned by its own position. The distance appears by itself.",
+                        ),
+                    ),
+                )
+                for own, other in (("query", "key"), ("key", "query"))
+            ),
         ),
     ),
 )

@@ -1,176 +1,212 @@
-"""Exercises of lesson 7: the scale of embeddings and the loss of an untrained model."""
+"""Exercises of lesson 7, What training minimises: cross-entropy by hand and in code, and two loss curves."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from viz_transformer.exercises import lent
 from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
-from viz_transformer.model.positional import sinusoidal_encoding
 
-_VOCAB, _WIDTH = 761, 64  # of the bundled translator
-
-
-def _embed(ids: Tensor, table: Tensor) -> Tensor:
-    return table[ids] * math.sqrt(table.shape[1])
+_VOCABULARY = 761  # of the bundled translator
+_RIGHT = (0.5, 0.25, 0.8)  # the probabilities of the three words that count
+_PADDING = 0.01
 
 
-def _as_it_is(ids: Tensor, table: Tensor) -> Tensor:
-    return table[ids]
+def _nats(*probabilities: float) -> float:
+    return -sum(math.log(each) for each in probabilities)
 
 
-def _by_the_width(ids: Tensor, table: Tensor) -> Tensor:
-    return table[ids] * table.shape[1]
+def _logits_and_targets(rng: np.random.Generator) -> tuple[Tensor, Tensor, int]:
+    """Draw logits [batch, position, vocabulary] and targets, each with padding at its end."""
+    batch, n, vocabulary = (int(size) for size in rng.permutation([2, 4, 5, 6])[:3])
+    pad_id = int(rng.integers(0, vocabulary))
+    targets = rng.integers(0, vocabulary, size=(batch, n))
+    targets[targets == pad_id] = (pad_id + 1) % vocabulary
+    targets[0, -1] = pad_id  # the sentences are not equally long
+    logits = rng.normal(scale=2, size=(batch, n, vocabulary))
+    return torch.from_numpy(logits), torch.from_numpy(targets), pad_id
 
 
-def _divided(ids: Tensor, table: Tensor) -> Tensor:
-    return table[ids] / math.sqrt(table.shape[1])
+def _picked(logits: Tensor, targets: Tensor) -> Tensor:
+    return logits.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)  # [batch, position]
 
 
-def _by_512(ids: Tensor, table: Tensor) -> Tensor:
-    return table[ids] * math.sqrt(512)
+def _mean_of_sentences(logits: Tensor, targets: Tensor, pad_id: int) -> Tensor:
+    real, found = targets != pad_id, _picked(logits, targets)
+    return -((found * real).sum(-1) / real.sum(-1)).mean()
 
 
-def _by_the_tokens(ids: Tensor, table: Tensor) -> Tensor:
-    return table[ids] * math.sqrt(table.shape[0])
+def _raw(logits: Tensor, targets: Tensor, pad_id: int) -> Tensor:
+    found = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    return -found[targets != pad_id].mean()
 
 
-def _with_positions(ids: Tensor, table: Tensor) -> Tensor:
-    return _embed(ids, table) + sinusoidal_encoding(len(ids), table.shape[1])
+_LOSS_MISTAKES = (
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets).mean(),
+        "The padding counts: you took the mean over all positions. Choose those where real is True: "
+        "picked[real].",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: _picked(logits, targets)[targets != pad_id].mean(),
+        "The size is right, but the sign isn't. The logarithm of a probability is below 0, and the loss is "
+        "minus that logarithm.",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets)[targets != pad_id].sum(),
+        "You added the losses of all tokens. Take their mean, so that batches of different sizes compare.",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -(_picked(logits, targets) * (targets != pad_id)).mean(),
+        "The padding adds nothing to your sum, but it still counts in the number that you divide by.",
+    ),
+    Mistake(
+        _mean_of_sentences,
+        "You took the mean of each sentence, and then the mean of those. In one mean over all tokens a long "
+        "sentence counts more than a short one.",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets)[targets == pad_id].mean(),
+        "You chose the padding and left out the words: real is True where a token counts.",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets).exp()[targets != pad_id].mean(),
+        "You took the mean of the probabilities. Take the mean of their logarithms.",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets).exp()[targets != pad_id].mean().log(),
+        "You took the logarithm of the mean probability. First the logarithm of each, then the mean.",
+    ),
+    Mistake(
+        _raw,
+        "You picked logits. The loss needs logarithms of probabilities: logits.log_softmax(-1).",
+    ),
+    Mistake(
+        lambda logits, targets, pad_id: -_picked(logits, targets)[targets != pad_id],
+        "These are the losses of the single tokens. Take their mean.",
+    ),
+)
 
-
-def _columns(ids: Tensor, table: Tensor) -> Tensor:
-    return _embed(ids, table).T
-
-
-def _whole_table(ids: Tensor, table: Tensor) -> Tensor:
-    return table * math.sqrt(table.shape[1])
-
-
-def _to_embed(rng: np.random.Generator) -> tuple[Any, ...]:
-    n_tokens, d_model = int(rng.integers(5, 40)), int(rng.choice([4, 6, 32, 64]))
-    table = torch.from_numpy(rng.normal(size=(n_tokens, d_model)).astype(np.float32))
-    return torch.from_numpy(rng.integers(0, n_tokens, size=rng.integers(1, 7))), table
-
-
-EXERCISES = (
+EXERCISES: tuple[Exercise, ...] = (
     Exercise(
         "7.1",
-        "Embed the tokens of a sentence",
-        Function(
-            _embed,
-            _to_embed,
+        "Compute the loss of one sentence",
+        Number(
+            _nats(*_RIGHT) / 3,
             mistakes=(
                 Mistake(
-                    _as_it_is,
-                    "These are the right rows, but not scaled yet. The paper multiplies them by √d_model.",
+                    _nats(*_RIGHT, _PADDING) / 4,
+                    "You counted the padding as a fourth token. It isn't part of the sentence.",
+                ),
+                Mistake(_nats(*_RIGHT), "That is the sum. The loss is the mean of the three."),
+                Mistake(
+                    _nats(*_RIGHT) / 4,
+                    "You divided by 4. Only three tokens count: the padding doesn't.",
                 ),
                 Mistake(
-                    _by_the_width,
-                    "You multiplied by d_model itself. A row's length grows only with the square root "
-                    "of how many numbers it has, so the factor is √d_model.",
+                    -_nats(*_RIGHT) / 3,
+                    "The size is right, but the sign isn't. The loss is minus the logarithm.",
                 ),
                 Mistake(
-                    _divided,
-                    "You divided. The tokens are too quiet beside the positions: make them louder.",
+                    -math.log(sum(_RIGHT) / 3),
+                    "You took the logarithm of the mean probability. First the logarithm of each, then the "
+                    "mean.",
+                ),
+                Mistake(sum(_RIGHT) / 3, "That is the mean probability. The loss is the mean of −ln p."),
+                Mistake(
+                    _nats(*_RIGHT) / 3 / math.log(2),
+                    "That is the logarithm to base 2, in bits. ln is the natural logarithm, math.log.",
                 ),
                 Mistake(
-                    _by_512,
-                    "You multiplied by √512, whatever the table. Its own width is table.shape[1].",
-                ),
-                Mistake(
-                    _by_the_tokens,
-                    "You used the number of tokens, table.shape[0]. The width of a row is the other "
-                    "number in the shape, table.shape[1].",
-                ),
-                Mistake(
-                    _with_positions,
-                    "The scale is right, but you added the positions as well. They come in the next "
-                    "step; this function stops before them.",
-                ),
-                Mistake(
-                    _columns,
-                    "The numbers are right, but on their side. Each row should be one token's vector: "
-                    "[position, d_model].",
-                ),
-                Mistake(
-                    _whole_table,
-                    "That scales the whole table. Look up the rows of the ids: table[ids].",
+                    _nats(*_RIGHT) / 3 / math.log(10),
+                    "That is the logarithm to base 10. ln is the natural logarithm, math.log.",
                 ),
             ),
-            right="That is all the model does with an id before it adds the position.",
+            right="(0.69 + 1.39 + 0.22) / 3 = 0.77.",
         ),
         hints=(
-            "table[ids] looks up all the rows at once.",
-            "The width is table.shape[1], and x ** 0.5 is the square root of x.",
+            "−ln 0.5 = 0.69. What are the other two?",
+            "Add the three and divide by 3. The padding doesn't count.",
         ),
     ),
     Exercise(
         "7.2",
         "Compute the loss of an even bet",
         Number(
-            math.log(_VOCAB),
+            math.log(_VOCABULARY),
             mistakes=(
-                Mistake(math.log(35), "That is the even bet on 35 tokens. This vocabulary has 761."),
                 Mistake(
-                    math.log10(_VOCAB),
-                    "That is the logarithm to base 10. ln is the natural logarithm, np.log.",
+                    math.log10(_VOCABULARY),
+                    "That is the logarithm to base 10. ln is the natural logarithm, math.log.",
                 ),
                 Mistake(
-                    math.log2(_VOCAB),
-                    "That is the logarithm to base 2, in bits. ln is the natural logarithm, np.log.",
+                    math.log2(_VOCABULARY),
+                    "That is the logarithm to base 2, in bits. ln is the natural logarithm, math.log.",
                 ),
                 Mistake(
-                    1 / _VOCAB,
+                    1 / _VOCABULARY,
                     "That is the probability that each token gets. The loss is −ln of that probability.",
                 ),
                 Mistake(
-                    -math.log(_VOCAB),
+                    -math.log(_VOCABULARY),
                     "The size is right, but the sign isn't. The logarithm of a probability is below "
                     "0, and the loss is minus that logarithm.",
                 ),
+                Mistake(
+                    float(_VOCABULARY),
+                    "That is the number of tokens. Each gets the probability 1/761. What is −ln of that?",
+                ),
             ),
-            right="6.63: with more tokens to choose from, knowing nothing costs more.",
+            right="ln 761 = 6.63. The more tokens there are, the higher the loss of an even bet.",
         ),
         hints=(
             "Each token gets the same probability. What is it?",
-            "−ln(1/n) is ln n. In Python, np.log is ln.",
+            "−ln(1/n) is ln n. In Python, math.log is ln.",
         ),
     ),
     Exercise(
         "7.3",
-        "Choose the size of the first numbers",
-        Number(
-            _WIDTH**-0.5,
-            mistakes=(
-                Mistake(
-                    512**-0.5,
-                    "That suits a d_model of 512. This model has 64.",
-                ),
-                Mistake(
-                    _WIDTH**-0.25,
-                    "That is the root of 1/√d_model: one root too many.",
-                ),
-                Mistake(
-                    float(_WIDTH**0.5),
-                    "That is what the rows are multiplied by. What size do they need before that, so "
-                    "that they are about 1 afterwards?",
-                ),
-                Mistake(
-                    1 / _WIDTH,
-                    "Times √64, which is 8, that is 1/8 and not 1. The factor is the square root of d_model.",
-                ),
-                Mistake(1.0, "Numbers of size 1 become 8 after the multiplication by √64."),
-            ),
-            right="1/√64 = 0.125, and 0.125 × 8 = 1.",
+        "Write the loss",
+        Function(
+            lent.loss,
+            _logits_and_targets,
+            mistakes=_LOSS_MISTAKES,
+            right="torch.nn.functional.cross_entropy gives the same number.",
         ),
         hints=(
-            "√64 is 8. Which number, times 8, makes 1?",
-            "It is 1/√d_model.",
+            "picked[real] keeps the logarithms of the tokens that count, as one long row.",
+            "Take its mean, and change the sign.",
         ),
+        part="loss",
+    ),
+    Exercise(
+        "7.4",
+        "Choose when to stop",
+        Number(
+            200.0,
+            mistakes=(
+                Mistake(
+                    300.0,
+                    "There the training loss is lowest, on sentences that the model has seen. Which loss "
+                    "measures what it does with new sentences?",
+                ),
+                Mistake(
+                    0.0,
+                    "Before the first step both losses are highest. Where is the validation loss lowest?",
+                ),
+                Mistake(
+                    100.0,
+                    "The validation loss still falls after that step. Where is it lowest?",
+                ),
+            ),
+            unit="steps",
+            right="After 200 steps the validation loss is lowest. Keeping those parameters is called early "
+            "stopping.",
+        ),
+        hints=("Look at one row of the table only. Which one?",),
     ),
 )

@@ -1,68 +1,169 @@
-"""Exercises of lesson 8, Masks: by hand and for a batch, a leak, two polarities, no NaN."""
+"""Exercises of lesson 8, Masks: one by hand, the two masks of any batch, and attention with a mask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
+from viz_transformer.exercises import lent
+from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake
 
-_PAD = 0
 _PADDED = np.array([True, True, True, False])  # <sos> el gato <pad>
 _PAST = np.tri(4, dtype=bool)  # [query, key]
 
 
-def _ids(rng: np.random.Generator) -> tuple[Any, int]:
+def _ids(rng: np.random.Generator) -> tuple[Tensor, int]:
     """Draw ids [batch, position], padded on the left or on the right, and the padding's id."""
-    import torch
-
-    batch, length = int(rng.integers(1, 4)), int(rng.integers(3, 7))
-    ids = rng.integers(1, 9, size=(batch, length))
+    batch, length = int(rng.integers(2, 4)), int(rng.integers(4, 7))
+    pad_id = int(rng.integers(0, 2))
+    ids = rng.integers(2, 9, size=(batch, length))
     on_the_left = rng.random() < 0.5
     for row in ids:
         n_padding = int(rng.integers(1, length - 1))
-        row[slice(None, n_padding) if on_the_left else slice(-n_padding, None)] = _PAD
-    return torch.from_numpy(ids), _PAD
+        row[slice(None, n_padding) if on_the_left else slice(-n_padding, None)] = pad_id
+    return torch.from_numpy(ids), pad_id
 
 
-def _look_back(ids: Any) -> Any:
-    """Return the look-ahead mask for ids, [query, key]."""
-    import torch
-
-    return torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril()
-
-
-def _decoder_mask(ids: Any, pad_id: int) -> Any:
-    return (ids != pad_id)[:, None, None] & _look_back(ids)  # [batch, 1, query, key]
-
-
-def _two_masks(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw a look-ahead mask [1, 1, length, length] and a padding mask [batch, 1, 1, length]."""
-    ids, pad_id = _ids(rng)
-    return _look_back(ids)[None, None], (ids != pad_id)[:, None, None]
+def _vectors_and_mask(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Draw queries, keys, values and a mask, which may have fewer axes; every query may attend to a key."""
+    n_q, n_k, d_k, d_v = (int(size) for size in rng.permutation([2, 3, 4, 5, 6])[:4])
+    before: tuple[int, ...] = ((), (4,), (2, 3))[int(rng.integers(3))]
+    query, key, value = (
+        torch.from_numpy(rng.normal(size=(*before, *shape))) for shape in ((n_q, d_k), (n_k, d_k), (n_k, d_v))
+    )
+    if rng.random() < 0.2:
+        return query, key, value
+    mask = rng.random((*before[:1], *(1 for _ in before[1:]), n_q, n_k)) < 0.5
+    mask[..., 0] |= ~mask.any(-1)
+    return query, key, value, torch.from_numpy(mask)
 
 
-def _scores(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw scores and a mask [query, key]; one row may look at nothing, and one at something."""
-    import torch
-
-    shape = int(rng.integers(2, 5)), int(rng.integers(3, 6))
-    mask = rng.random(shape) < 0.6
-    mask[0], mask[1, :2] = False, (True, False)
-    scores = torch.tensor(rng.normal(scale=2, size=shape), dtype=torch.float32)
-    return scores, torch.from_numpy(mask)
+def _scores(query: Tensor, key: Tensor) -> Tensor:
+    return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 
 
-def _masked_softmax(scores: Any, mask: Any) -> Any:
-    return _filled_with(-1e30)(scores, mask) * mask
+def _mixed(weights: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    return weights @ value, weights
 
 
-def _filled_with(value: float) -> Callable[[Any, Any], Any]:
-    """Return a softmax that puts `value` where the mask is False."""
-    return lambda scores, mask: scores.masked_fill(~mask, value).softmax(-1)
+def _after_softmax(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+    weights = _scores(query, key).softmax(-1)
+    return _mixed(weights if mask is None else weights * mask, value)
 
+
+def _inverted(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+    scores = _scores(query, key)
+    return _mixed((scores if mask is None else scores.masked_fill(mask, -1e9)).softmax(-1), value)
+
+
+def _zeroed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+    scores = _scores(query, key)
+    return _mixed((scores if mask is None else scores * mask).softmax(-1), value)
+
+
+def _always_a_mask(query: Tensor, key: Tensor, value: Tensor, mask: Any = None) -> Any:
+    return _mixed(_scores(query, key).masked_fill(~mask, -1e9).softmax(-1), value)
+
+
+def _weights_only(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+    return lent.attend(query, key, value, mask)[1]
+
+
+_PADDING_MISTAKES = (
+    Mistake(
+        lambda ids, pad_id: ids != pad_id,
+        "The values are right: [batch, n_keys]. Two axes of length 1 are missing, for the heads and the "
+        "queries: [:, None, None].",
+    ),
+    Mistake(
+        lambda ids, pad_id: (ids != pad_id)[:, None],
+        "One axis is missing. The shape should be [batch, 1, 1, n_keys].",
+    ),
+    Mistake(
+        lambda ids, pad_id: (ids == pad_id)[:, None, None],
+        "You hide the words and show the padding. True means “may be attended to”.",
+    ),
+    Mistake(
+        lambda ids, pad_id: (ids != 0)[:, None, None],
+        "You compared with 0. The padding's id is pad_id, which is not always 0.",
+    ),
+    Mistake(
+        lambda ids, pad_id: (ids != pad_id)[:, None, :, None],
+        "Your mask closes the rows of the padding. The last axis belongs to the keys.",
+    ),
+    Mistake(
+        lambda ids, pad_id: (ids != pad_id)[None, None],
+        "The new axes come in front of the batch. They belong between the batch and the keys: "
+        "[:, None, None].",
+    ),
+    Mistake(
+        lambda ids, pad_id: ((ids != pad_id)[:, None, None]).float(),
+        "Give True and False, not numbers.",
+    ),
+)
+_CAUSAL_MISTAKES = (
+    Mistake(
+        lambda n: torch.ones(n, n, dtype=torch.bool).triu(),
+        "The mask is turned around: every word attends to itself and to what follows. True belongs on the "
+        "diagonal and below it.",
+    ),
+    Mistake(
+        lambda n: torch.ones(n, n, dtype=torch.bool).tril(-1),
+        "The diagonal is closed. When a row is computed, its own word has been read, so it may attend to "
+        "itself.",
+    ),
+    Mistake(
+        lambda n: ~torch.ones(n, n, dtype=torch.bool).tril(),
+        "True and False are swapped. Here True means “may attend”.",
+    ),
+    Mistake(
+        lambda n: torch.ones(n, n).tril(),
+        "Give True and False, not numbers: torch.ones(n, n, dtype=torch.bool).",
+    ),
+    Mistake(
+        lambda n: torch.ones(n, n, dtype=torch.bool),
+        "This opens everything, the words to come as well. Which half must be closed?",
+    ),
+    Mistake(
+        lambda n: torch.eye(n, dtype=torch.bool),
+        "Now each word attends to itself alone. It may also attend to the words before it.",
+    ),
+    Mistake(
+        lambda n: torch.ones(n, n, dtype=torch.bool).tril()[None, None],
+        "The values are right. Return them as [n, n], without further axes.",
+    ),
+)
+_ATTEND_MISTAKES = (
+    Mistake(
+        lambda query, key, value, mask=None: lent.attend(query, key, value),
+        "The mask is not used yet. Fill the scores where it is False: ~mask.",
+    ),
+    Mistake(
+        _after_softmax,
+        "You set weights to 0 after the softmax, so the others no longer add up to 1. Fill the scores before "
+        "it.",
+    ),
+    Mistake(
+        _inverted,
+        "You closed what is open. True means “may attend”, so fill where the mask is False: ~mask.",
+    ),
+    Mistake(
+        _zeroed,
+        "A score of 0 is a score like any other and gets its share. Fill with −∞ instead.",
+    ),
+    Mistake(
+        _always_a_mask,
+        "Without a mask it raises an error. Fill the scores only if mask is not None.",
+    ),
+    Mistake(
+        _weights_only,
+        "You return the weights alone. Multiply them by the values, and return both: output, weights.",
+    ),
+)
 
 EXERCISES = (
     Exercise(
@@ -73,13 +174,12 @@ EXERCISES = (
             (
                 Mistake(
                     _PAST,
-                    "Nothing looks ahead. But the padding may still attend to itself. Which column is "
-                    "closed to every query?",
+                    "No word attends to a later one. But the padding may still attend to itself. Which "
+                    "column is closed to every query?",
                 ),
                 Mistake(
                     np.tile(_PADDED, (4, 1)),
-                    "The padding is hidden. But “<sos>” may attend to “el” and “gato”, which are still "
-                    "to be written.",
+                    "The padding is hidden. But “<sos>” may attend to “el” and “gato”, which come later.",
                 ),
                 Mistake(
                     _PAST.T & _PADDED,
@@ -92,13 +192,13 @@ EXERCISES = (
                 ),
                 Mistake(
                     np.tri(4, k=-1, dtype=bool) & _PADDED,
-                    "Here no word may attend to itself, and “<sos>” to nothing at all. When a row is "
+                    "Here no word may attend to itself, and “<sos>” to no word at all. When a row is "
                     "computed, its own word has been read, so it may attend to itself.",
                 ),
                 Mistake(
                     _PAST & _PADDED & _PADDED[:, None],
-                    "You closed the padding's row as well. Nothing reads that row, so it can stay open. "
-                    "And a row without any key causes trouble, as the end of this lesson shows.",
+                    "You closed the padding's row as well. Its output is never used, so it can stay open. "
+                    "And the weights of a row without any key are not numbers.",
                 ),
             ),
             right="The padding's column is closed, and so is the upper right corner.",
@@ -111,216 +211,47 @@ EXERCISES = (
     ),
     Exercise(
         "8.2",
-        "Write the decoder's mask",
+        "Write the padding mask",
         Function(
-            _decoder_mask,
+            lent.padding_mask,
             _ids,
-            (
-                Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, None] | _look_back(ids),
-                    "You joined the two with “or”, so what one closes the other opens. Both must "
-                    "allow a cell.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, :, None] & _look_back(ids),
-                    "You closed the padding's rows and left its columns open. The last axis belongs to "
-                    "the keys, and it is the keys that must not be padding.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None] & _look_back(ids),
-                    "The values are right, but the axis of the heads is missing. The shape should be "
-                    "[batch, 1, query, key].",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids != pad_id) & _look_back(ids),
-                    "ids != pad_id has the shape [batch, key]. Give it axes for the heads and the "
-                    "queries: [:, None, None].",
-                ),
-                Mistake(
-                    lambda ids, pad_id: ids != pad_id,
-                    "That says which keys are words, [batch, key]. It needs axes for heads and queries, "
-                    "and the look-ahead mask.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: ~_decoder_mask(ids, pad_id),
-                    "True and False are swapped. Here True means “may attend”.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (
-                        (ids != pad_id)[:, None, None] & _look_back(ids)[: len(ids), : len(ids)]
-                    ),
-                    "You made the look-ahead mask as long as the batch, ids.shape[0]. Axis 1 of ids "
-                    "counts positions.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids == pad_id)[:, None, None] & _look_back(ids),
-                    "You hide the words and show the padding. A key may be attended to where ids is "
-                    "not pad_id.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, None],
-                    "That is the padding mask alone. The future is still open.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: _look_back(ids).expand(len(ids), 1, -1, -1),
-                    "That is the look-ahead mask alone. Padding on the left is still open.",
-                ),
-                Mistake(
-                    lambda ids, pad_id: (ids != pad_id)[:, None, None] & _look_back(ids).T,
-                    "The look-ahead mask is turned around: every word attends to itself and to what "
-                    "follows. True belongs on the diagonal and below it.",
-                ),
-            ),
-            right="[batch, 1, 1, key] and [1, 1, query, key] together give [batch, 1, query, key].",
+            _PADDING_MISTAKES,
+            right="[batch, 1, 1, n_keys] fits the scores [batch, head, query, key].",
         ),
         (
-            "padding_mask and causal_mask were imported at the top. Each makes one half.",
-            "causal_mask takes the number of positions: ids.shape[1].",
+            "ids != pad_id is True where there is a word: [batch, n_keys].",
+            "Indexing with None adds an axis of length 1: x[:, None] turns [batch, n] into [batch, 1, n].",
         ),
+        part="padding_mask",
     ),
     Exercise(
         "8.3",
-        "Read the leak meter",
-        Choice(
-            "the target's padding",
-            ("no padding mask", "polarity inverted", "the target's padding"),
-            (
-                Mistake(
-                    "no padding mask",
-                    "Then both “<pad>” would be open, and each would move outputs. Here one of them is "
-                    "closed. Which of the two languages has just one padding token here?",
-                ),
-                Mistake(
-                    "polarity inverted",
-                    "Then all the words would be closed and all the padding open. Here one “<pad>” is "
-                    "closed.",
-                ),
-            ),
-            "“María ve a la reina” has one padding token, its source has two. So one of the two stays "
-            "open. If both were equally long, nothing would have leaked.",
+        "Write the look-ahead mask",
+        Function(
+            lent.causal_mask,
+            lambda rng: (int(rng.integers(2, 8)),),
+            _CAUSAL_MISTAKES,
+            right="Each row has one True more than the row before it.",
         ),
         (
-            "Set the lab to cross-attention, sentence 2, and try each mistake.",
-            "How many padding tokens has the second sentence in English, and how many in Spanish?",
+            "torch.ones(n, n, dtype=torch.bool) is True everywhere.",
+            ".tril() keeps the lower left triangle with the diagonal, and sets the rest to False.",
         ),
+        part="causal_mask",
     ),
     Exercise(
         "8.4",
-        "Turn masks around for nn.MultiheadAttention",
+        "Attend with a mask",
         Function(
-            lambda causal, padding: (~causal[0, 0], ~padding[:, 0, 0]),
-            _two_masks,
-            (
-                Mistake(
-                    lambda causal, padding: (causal[0, 0], padding[:, 0, 0]),
-                    "The shapes are right, but not the meaning: there True says “may not attend”.",
-                ),
-                Mistake(
-                    lambda causal, padding: (~padding[:, 0, 0], ~causal[0, 0]),
-                    "The two are swapped: return attn_mask first, then key_padding_mask.",
-                ),
-                Mistake(
-                    lambda causal, padding: (~causal, ~padding),
-                    "The meaning is right, but all four axes are still there. attn_mask is [query, key] "
-                    "and key_padding_mask is [batch, key].",
-                ),
-                Mistake(
-                    lambda causal, padding: (causal, padding),
-                    "These are our masks as they were. Invert both, and take away the axes of length 1.",
-                ),
-                Mistake(
-                    lambda causal, padding: (~causal[0, 0], ~padding),
-                    "The look-ahead mask is right. The padding mask still has four axes.",
-                ),
-                Mistake(
-                    lambda causal, padding: ~causal[0, 0],
-                    "That is attn_mask alone. Return both masks, with a comma between them.",
-                ),
-                Mistake(
-                    lambda causal, padding: ~(causal & padding),
-                    "You joined the two. nn.MultiheadAttention takes them apart: return attn_mask, then "
-                    "key_padding_mask.",
-                ),
-                Mistake(
-                    lambda causal, padding: (~causal.squeeze(), ~padding.squeeze()),
-                    "squeeze() removes every axis of length 1, so the batch is lost when it has one "
-                    "sentence. Name the axes that have to go: causal[0, 0] and padding[:, 0, 0].",
-                ),
-                Mistake(
-                    lambda causal, padding: (~causal[0, 0], padding[:, 0, 0]),
-                    "The look-ahead mask is right. The padding mask must be inverted too.",
-                ),
-                Mistake(
-                    lambda causal, padding: (causal[0, 0], ~padding[:, 0, 0]),
-                    "The padding mask is right. The look-ahead mask must be inverted too.",
-                ),
-            ),
-            right="to_torch_mask in viz_transformer.model.masks does the same.",
+            lent.attend,
+            _vectors_and_mask,
+            _ATTEND_MISTAKES,
+            right="Where the mask is False the weight is 0, and each row still adds up to 1.",
         ),
         (
-            "~mask swaps True and False.",
-            "causal[0, 0] is [query, key], and padding[:, 0, 0] is [batch, key]. Return both, with a "
-            "comma between them.",
+            "scores.masked_fill(~mask, -torch.inf) puts −∞ where the mask is False.",
+            "Do that between the division and the softmax, and only if mask is not None.",
         ),
-    ),
-    Exercise(
-        "8.5",
-        "Write a softmax without NaN",
-        Function(
-            _masked_softmax,
-            _scores,
-            (
-                Mistake(
-                    _filled_with(-np.inf),
-                    "Every row is right except the one without a key. It is NaN: its sum is 0, and the "
-                    "softmax divides by it.",
-                ),
-                Mistake(
-                    _filled_with(-1e30),
-                    "No NaN. But the row without a key attends to everything equally. After the "
-                    "softmax, how could you set to 0 what the mask closes?",
-                ),
-                Mistake(
-                    lambda scores, mask: scores.softmax(-1) * mask,
-                    "The closed cells are 0, but the open ones don't add up to 1: the softmax gave some "
-                    "weight to closed keys. Close them before it.",
-                ),
-                Mistake(
-                    lambda scores, mask: (scores * mask).softmax(-1),
-                    "A score of 0 is a score like any other and gets its share. A closed cell needs a "
-                    "score so low that no weight is left.",
-                ),
-                Mistake(
-                    lambda scores, mask: (scores * mask).softmax(-1) * mask,
-                    "Before the softmax, a score of 0 still gets its share, so the open cells don't add up "
-                    "to 1. Put a very low number there instead.",
-                ),
-                Mistake(
-                    lambda scores, mask: scores.masked_fill(~mask, -1e30).softmax(0) * mask,
-                    "Your columns add up to 1. The keys are along the last axis: softmax(-1).",
-                ),
-                Mistake(
-                    lambda scores, mask: _masked_softmax(scores, ~mask),
-                    "You closed what is open. Here True means “may attend”.",
-                ),
-                Mistake(
-                    lambda scores, mask: _filled_with(-1e30)(scores, ~mask) * mask,
-                    "You put the low number where the mask is True. Here True means “may attend”, so "
-                    "fill where it is False: ~mask.",
-                ),
-                Mistake(
-                    lambda scores, mask: _filled_with(-1e30)(scores, ~mask),
-                    "You put the low number where the mask is True. Fill where it is False, ~mask, and "
-                    "think of the row without a key.",
-                ),
-            ),
-            right="Weights of 0 give an output of 0: nothing was seen, and nothing is passed on. "
-            "attend in viz_transformer does the same.",
-        ),
-        (
-            "Replace the scores of closed cells by a very low number, such as -1e9, and take the "
-            "softmax. Now no row is NaN.",
-            "Then multiply by the mask. The row without a key becomes 0, and no other row changes.",
-        ),
+        part="attend",
     ),
 )

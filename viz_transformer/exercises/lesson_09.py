@@ -1,474 +1,407 @@
-"""Exercises of lesson 9, The block: LayerNorm, position-wise layers, residual sums, depth."""
+"""Exercises of lesson 9, The block and the whole: LayerNorm, both blocks, and the Transformer."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake
-from viz_transformer.exercises.feedback import Check
+from viz_transformer.exercises import lent
+from viz_transformer.exercises.answer_types import Exercise, Mistake
+from viz_transformer.exercises.module_class import ModuleClass
 
-# -- 8.1 to 8.3: LayerNorm, and whether a layer works on each position alone -----------------------
-
-_NUMBERS = np.array([3.0, 9.0, 11.0, 17.0])
-_MEAN, _STD = 10.0, 5.0
 _EPS = 1e-5
+_NOT_TORCHS = "That is torch's own layer norm. Write it yourself, with mean and var."
 
 
-def _some_vectors(rng: np.random.Generator) -> tuple[Any]:
-    """Draw x [batch, position, d_model], of all sizes, far from 0 and unevenly spread."""
-    import torch
-
-    # No other axis is as long as the last: a mean without keepdim then never fits by chance.
-    shape = (int(rng.integers(2, 5)), int(rng.integers(2, 6)), int(rng.integers(6, 9)))
-    x = rng.normal(rng.uniform(-3, 3), rng.uniform(0.5, 4), size=shape)
-    return (torch.tensor(x, dtype=torch.float32),)
+def _normal(rng: np.random.Generator, *shape: int) -> Tensor:
+    return torch.from_numpy(rng.normal(rng.uniform(-2, 2), rng.uniform(0.5, 3), size=shape)).float()
 
 
-def _normalised(
-    x: Any,
-    axes: Any = -1,
-    *,
-    correction: int = 0,
-    power: float = 0.5,
-    centred: bool = True,
-    eps: float = _EPS,
+def _masked(rng: np.random.Generator, batch: int, n: int) -> Tensor:
+    """Draw which of n tokens are words, [batch, 1, 1, n]; the last of the first sentence is padding."""
+    words = torch.from_numpy(rng.random((batch, 1, 1, n)) < 0.7)
+    words[..., 0], words[0, ..., -1] = True, False
+    return words
+
+
+def _to_normalise(rng: np.random.Generator) -> tuple[Any, Any]:
+    batch, n, d_model = (int(size) for size in (*rng.permutation([2, 3, 4])[:2], rng.integers(6, 9)))
+    return (d_model,), (_normal(rng, batch, n, d_model),)
+
+
+def _to_encode(rng: np.random.Generator) -> tuple[Any, Any]:
+    batch, n = (int(size) for size in rng.permutation([2, 3, 4])[:2])
+    return (8, 2, 12), (_normal(rng, batch, n, 8), _masked(rng, batch, n))
+
+
+def _to_decode(rng: np.random.Generator) -> tuple[Any, Any]:
+    batch, n, n_memory = (int(size) for size in rng.permutation([2, 3, 4]))
+    mask = _masked(rng, batch, n) & lent.causal_mask(n)
+    x, memory = _normal(rng, batch, n, 8), _normal(rng, batch, n_memory, 8)
+    return (8, 2, 12), (x, memory, mask, _masked(rng, batch, n_memory))
+
+
+def _to_translate(rng: np.random.Generator) -> tuple[Any, Any]:
+    batch, n_source, n_target = (int(size) for size in rng.permutation([2, 3, 4]))
+    source, target = (torch.from_numpy(rng.integers(1, 9, (batch, n))) for n in (n_source, n_target))
+    source[0, -1] = target[1, -1] = 0
+    return (9, 8, 2, 12, 2), (source, target)
+
+
+def _like(cls: type, **methods: Callable[..., Any]) -> Any:
+    """Return a class like one of the parts, with other methods."""
+    return type(cls.__name__, (cls,), methods)
+
+
+def _norm(
+    axes: Any = -1, *, correction: int = 0, power: float = 0.5, eps: float = _EPS, centred: bool = True
 ) -> Any:
-    mean = x.mean(axes, keepdim=True)
-    variance = x.var(axes, keepdim=True, correction=correction) + eps
-    return (x - mean if centred else x) / variance**power
+    """Return a LayerNorm that differs in one respect."""
+
+    def forward(self: Any, x: Tensor) -> Tensor:
+        mean = x.mean(axes, keepdim=True)
+        variance = x.var(axes, keepdim=True, correction=correction)
+        return (x - mean if centred else x) / (variance + eps) ** power * self.scale + self.shift
+
+    return _like(lent.LayerNorm, forward=forward)
 
 
-def _wrong_norm(**choices: Any) -> Callable[[Any], Any]:
-    return lambda x: _normalised(x, **choices)
+def _without_keepdim(self: Any, x: Tensor) -> Tensor:
+    return (x - x.mean(-1)) / (x.var(-1, correction=0) + _EPS).sqrt() * self.scale + self.shift
 
 
-_NOT_TORCHS = "That is torch's own layer norm. Write it yourself, with mean and std or var."
-_WRONG_AXES: dict[Any, str] = {
-    0: "You took the mean over axis 0, the sentences, so each word now depends on the other sentences "
-    "of the batch. Which axis holds the numbers of one word?",
-    1: "You took the mean over axis 1, the words, so each word now depends on all words of its "
-    "sentence, even those still to come. Which axis holds one word's numbers?",
-    (0, 1): "This is BatchNorm: one mean for each feature, over all words of all sentences. "
-    "LayerNorm has one mean for each word.",
-    (1, 2): "You took one mean for a whole sentence. LayerNorm has one for each word.",
-    (0, 1, 2): "You took one mean for everything. Did you leave out the axis?",
-}
-
-
-#: Ways to take the spread: torch's correction, what is added to the variance, and what to say.
-_SPREADS = (
-    (0, _EPS, ""),
-    (0, 0.0, " The same goes for std."),
-    (1, _EPS, " (And std or var needs correction=0.)"),
-    (1, 0.0, " (And std needs correction=0.)"),
+_NORM_MISTAKES = (
+    Mistake(
+        _norm(0),
+        "You took the mean over axis 0, the sentences, so each word now depends on the other sentences of "
+        "the batch. Which axis holds the numbers of one word?",
+    ),
+    Mistake(
+        _norm(1),
+        "You took the mean over axis 1, the words, so each word now depends on all words of its sentence, "
+        "even the later ones. Which axis holds one word's numbers?",
+    ),
+    Mistake(
+        _norm((0, 1)),
+        "This is BatchNorm: one mean for each feature, over all words of all sentences. LayerNorm has one "
+        "mean for each word.",
+    ),
+    Mistake(_norm((1, 2)), "You took one mean for a whole sentence. LayerNorm has one for each word."),
+    Mistake(_norm((0, 1, 2)), "You took one mean for everything. Did you leave out the axis?"),
+    Mistake(
+        _norm(correction=1),
+        "The axis is right, but the variance is a little too large. torch's var divides by one less than the "
+        "count unless you pass correction=0.",
+    ),
+    Mistake(
+        _norm(power=1.0),
+        "The axis is right, but you divided by the variance. Divide by its square root.",
+    ),
+    Mistake(
+        _norm(centred=False), "You divided by the spread, but the mean is still there. Subtract it first."
+    ),
+    Mistake(
+        _like(
+            lent.LayerNorm, forward=lambda self, x: (x - x.mean(-1, keepdim=True)) * self.scale + self.shift
+        ),
+        "The mean is gone, but the spread is still what it was. Divide by the square root of the variance.",
+    ),
+    Mistake(
+        _like(lent.LayerNorm, forward=lambda self, x: _norm()(x.shape[-1])(x)),
+        "Mean and spread are right. Multiply by self.scale and add self.shift, which training will adjust.",
+    ),
+    Mistake(
+        _like(lent.LayerNorm, forward=_without_keepdim),
+        "A RuntimeError. If torch says that sizes must match: x.mean(-1) has lost the last axis. "
+        "keepdim=True keeps it with the length 1. The same goes for var.",
+    ),
 )
 
 
-def _some_layer(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw a layer, which may let positions meet in one way or another, and vectors for it."""
-    import torch
-
-    size = int(rng.integers(3, 7))
-    w = torch.tensor(rng.normal(size=(4, 4)), dtype=torch.float32)
-
-    def with_neighbour(step: int) -> Callable[[Any], Any]:
-        def layer(x: Any) -> Any:
-            y = x.clone()
-            if step > 0:
-                y[:, 1:] = y[:, 1:] + x[:, :-1]
-            else:
-                y[:, :-1] = y[:, :-1] + x[:, 1:]
-            return y
-
-        return layer
-
-    layers: list[Callable[[Any], Any]] = [
-        lambda x: torch.relu(x @ w) @ w.T,
-        lambda x: torch.nn.functional.layer_norm(x, (4,)),
-        lambda x: (x @ x.transpose(1, 2)).softmax(-1) @ x,
-        lambda x: x.cumsum(1),
-        with_neighbour(1),
-        with_neighbour(-1),
-    ]
-    x = torch.tensor(rng.normal(size=(2, size, 4)) + 0.3, dtype=torch.float32)
-    return layers[int(rng.integers(len(layers)))], x
+def _encoder(forward: Callable[..., Any]) -> Any:
+    return _like(lent.EncoderBlock, forward=forward)
 
 
-def _others_moved(layer: Any, x: Any, position: int) -> bool:
-    """Whether any other position's output moves when one position is changed."""
-    import torch
-
-    changed = x.clone()
-    changed[:, position] = changed[:, position] + 1
-    others = torch.arange(x.shape[1]) != position
-    return not torch.allclose(layer(x)[:, others], layer(changed)[:, others], atol=1e-5)
+def _self(block: Any, x: Tensor, mask: Tensor | None) -> Tensor:
+    return block.attention(x, x, mask)[0]
 
 
-def _is_position_wise(layer: Any, x: Any) -> bool:
-    return not any(_others_moved(layer, x, position) for position in range(x.shape[1]))
+def _pre_norm(self: Any, x: Tensor, mask: Tensor) -> Tensor:
+    x = x + _self(self, self.norms[0](x), mask)
+    return x + self.feed_forward(self.norms[1](x))
 
 
-_LAYER_NORM_AND_POSITIONS = (
+def _first_half(block: Any, x: Tensor, mask: Tensor | None) -> Tensor:
+    return block.norms[0](x + _self(block, x, mask))
+
+
+_ENCODER_MISTAKES = (
+    Mistake(
+        _encoder(lambda self, x, mask: _first_half(self, x, mask)),
+        "That is the first half. The feed-forward network follows, with a sum and a norm of its own.",
+    ),
+    Mistake(
+        _encoder(lambda self, x, mask: self.norms[1](self.feed_forward(_first_half(self, x, mask)))),
+        "The sum around the feed-forward network is missing: add its output to what went into it, before the "
+        "norm.",
+    ),
+    Mistake(
+        _encoder(lambda self, x, mask: self.norms[1](x + self.feed_forward(_first_half(self, x, mask)))),
+        "The second sum adds the block's first x. Add what went into the feed-forward network.",
+    ),
+    Mistake(
+        _encoder(lambda self, x, mask: self.norms[1](_first_half(self, x, mask) + self.feed_forward(x))),
+        "The feed-forward network gets the block's first x, so what attention found never reaches it. Give "
+        "it the output of the first norm.",
+    ),
+    Mistake(
+        _encoder(lambda self, x, mask: (h := _first_half(self, x, mask)) + self.feed_forward(h)),
+        "The last norm is missing. It is taken of the second sum.",
+    ),
+    Mistake(
+        _encoder(
+            lambda self, x, mask: self.norms[0]((h := _first_half(self, x, mask)) + self.feed_forward(h))
+        ),
+        "You used the first norm twice. Each has parameters of its own: the second is self.norms[1].",
+    ),
+    Mistake(
+        _encoder(
+            lambda self, x, mask: self.norms[1](
+                (h := self.norms[0](self.attention(x, x, mask)[0])) + self.feed_forward(h)
+            )
+        ),
+        "The sum around attention is missing: add its output to x before the norm.",
+    ),
+    Mistake(
+        _encoder(
+            lambda self, x, mask: self.norms[1]((h := _first_half(self, x, None)) + self.feed_forward(h))
+        ),
+        "The mask is not used, so words attend to the padding. Hand it to self.attention.",
+    ),
+    Mistake(
+        _encoder(_pre_norm),
+        "This is a pre-norm block: each norm comes before its part. In the paper's block, each norm comes "
+        "after the sum.",
+    ),
+    Mistake(
+        _encoder(lambda self, x, mask: x + self.attention(x, x, mask)),
+        "A TypeError. Did you add everything that self.attention returns? It is a tuple of the output and "
+        "the weights: take the output, [0].",
+    ),
+)
+
+
+def _decoder(
+    *,
+    mask: str = "mask",
+    memory_mask: str = "memory_mask",
+    crossed: Callable[..., Tensor] | None = None,
+    order: tuple[int, ...] = (0, 1, 2),
+    sums: tuple[bool, ...] = (True, True, True),
+    parts: str = "acf",
+) -> Any:
+    """Return a DecoderBlock that differs in one respect."""
+
+    def forward(self: Any, x: Tensor, memory: Tensor, own: Tensor, others: Tensor) -> Tensor:
+        masks = {"mask": own, "memory_mask": others, "none": None}
+        work = {
+            "a": lambda h: self.attention(h, h, masks[mask])[0],
+            "c": lambda h: (
+                crossed(self, h, memory)
+                if crossed
+                else self.cross_attention(h, memory, masks[memory_mask])[0]
+            ),
+            "f": self.feed_forward,
+        }
+        for part, norm, is_added in zip(parts, order, sums, strict=False):
+            done = work[part](x)
+            x = self.norms[norm](x + done if is_added else done)
+        return x
+
+    return _like(lent.DecoderBlock, forward=forward)
+
+
+_DECODER_MISTAKES = (
+    Mistake(
+        _decoder(parts="af", order=(0, 2)),
+        "Cross-attention is missing, so nothing of the source reaches the decoder.",
+    ),
+    Mistake(
+        _decoder(parts="caf"),
+        "Cross-attention comes first here. In the paper, self-attention comes before it.",
+    ),
+    Mistake(
+        _decoder(crossed=lambda self, h, memory: self.cross_attention(h, h)[0]),
+        "Your cross-attention attends to the target. Its keys and values come from memory.",
+    ),
+    Mistake(
+        _decoder(memory_mask="none"),
+        "Cross-attention has no mask, so the target attends to the source's padding. Hand it memory_mask.",
+    ),
+    Mistake(
+        _decoder(mask="none"),
+        "Self-attention has no mask, so each word attends to later words. Hand it mask.",
+    ),
+    Mistake(
+        _decoder(memory_mask="mask"),
+        "You used mask for cross-attention. It belongs to the target; the source's is memory_mask.",
+    ),
+    Mistake(
+        _decoder(sums=(True, False, True)),
+        "The sum around cross-attention is missing: add its output to x before the norm.",
+    ),
+    Mistake(
+        _decoder(sums=(False, True, True)),
+        "The sum around self-attention is missing: add its output to x before the norm.",
+    ),
+    Mistake(
+        _decoder(sums=(True, True, False)),
+        "The sum around the feed-forward network is missing: add its output to x before the norm.",
+    ),
+    Mistake(
+        _decoder(order=(0, 1, 1)),
+        "The second norm is used twice. The feed-forward network has the third, self.norms[2].",
+    ),
+    Mistake(_decoder(parts="ac"), "The feed-forward network is missing."),
+)
+
+
+def _whole(
+    *,
+    scaled: bool = True,
+    positions: bool = True,
+    causal: bool = True,
+    source_padding: bool = True,
+    target_padding: bool = True,
+    memory_of: str = "last",
+    logits: bool = True,
+) -> Any:
+    """Return a Transformer that differs in one respect."""
+
+    def vectors(self: Any, ids: Tensor) -> Tensor:
+        d_model = self.table.shape[1]
+        found = lent.embed(ids, self.table) * (math.sqrt(d_model) if scaled else 1)
+        return found + lent.positional_encoding(ids.shape[1], d_model) if positions else found
+
+    def forward(self: Any, source: Tensor, target: Tensor) -> Tensor:
+        source_mask = lent.padding_mask(source, 0 if source_padding else -1)
+        mask = lent.padding_mask(target, 0 if target_padding else -1)
+        mask = mask & lent.causal_mask(target.shape[1]) if causal else mask
+        memory = start = vectors(self, source)
+        for block in self.encoder:
+            memory = block(memory if memory_of == "last" else start, source_mask)
+        x = vectors(self, target)
+        for block in self.decoder:
+            x = block(x, start if memory_of == "embeddings" else memory, mask, source_mask)
+        return x @ self.table.T if logits else x
+
+    return _like(lent.Transformer, forward=forward)
+
+
+_WHOLE_MISTAKES = (
+    Mistake(
+        _whole(scaled=False),
+        "The embeddings are not multiplied by √d_model before the positions are added.",
+    ),
+    Mistake(
+        _whole(positions=False),
+        "The positions are missing: add positional_encoding to the embeddings.",
+    ),
+    Mistake(
+        _whole(causal=False),
+        "The decoder attends to later words. Join the target's padding mask with causal_mask by &.",
+    ),
+    Mistake(
+        _whole(source_padding=False),
+        "The source's padding is attended to. Its mask goes to the encoder, and to every decoder block.",
+    ),
+    Mistake(
+        _whole(target_padding=False),
+        "The target's padding is attended to. Join causal_mask with padding_mask(target, 0) by &.",
+    ),
+    Mistake(
+        _whole(memory_of="first"),
+        "Each encoder block gets the embeddings. It should get the output of the block before it.",
+    ),
+    Mistake(
+        _whole(memory_of="embeddings"),
+        "The decoder attends to the source's embeddings. Its memory is what the last encoder block returns.",
+    ),
+    Mistake(
+        _whole(logits=False),
+        "You return the decoder's vectors. Multiply them by the table, self.table.T, to get the logits.",
+    ),
+)
+
+EXERCISES = (
     Exercise(
         "9.1",
-        "Normalise one word by hand",
-        Array(
-            (_NUMBERS - _MEAN) / _STD,
-            (
-                Mistake(
-                    _NUMBERS - _MEAN,
-                    "You have subtracted the mean. Their standard deviation is still 5: divide by it.",
-                ),
-                Mistake(
-                    (_NUMBERS - _MEAN) / _STD**2,
-                    "You divided by the variance, 25. Divide by its square root, the standard deviation.",
-                ),
-                Mistake(
-                    (_NUMBERS - _MEAN) / np.sqrt(100 / 3),
-                    "You divided the sum of squares by 3. LayerNorm divides it by 4, the number of "
-                    "numbers. (In torch: correction=0.)",
-                ),
-                Mistake(
-                    _NUMBERS / _STD,
-                    "The standard deviation is 1 now, but the mean is 2. Subtract the mean first.",
-                ),
-                Mistake(
-                    (_NUMBERS - 3) / 14,
-                    "These run from 0 to 1: you used the smallest and the largest number. "
-                    "LayerNorm uses the mean and the standard deviation.",
-                ),
-            ),
-            right="Now their mean is 0 and their standard deviation is 1.",
+        "Write LayerNorm",
+        ModuleClass(
+            lent.LayerNorm,
+            _to_normalise,
+            _NORM_MISTAKES,
+            right="torch.nn.LayerNorm gives the same numbers.",
+            forbidden=dict.fromkeys(("layer_norm", "native_layer_norm"), _NOT_TORCHS),
         ),
         (
-            "The mean is 10. Subtract it from each number.",
-            "The squares of the results are 49, 1, 1 and 49. Their mean is the variance.",
+            "variance is [..., 1], one number for each word. Divide by (variance + 1e-5).sqrt().",
+            "Multiply the result by self.scale, and add self.shift.",
         ),
+        part="LayerNorm",
     ),
     Exercise(
         "9.2",
-        "Write LayerNorm for a whole batch",
-        Function(
-            _normalised,
-            _some_vectors,
-            (
-                *(
-                    Mistake(_wrong_norm(axes=axes, correction=correction, eps=eps), message + also)
-                    for axes, message in _WRONG_AXES.items()
-                    for correction, eps, also in _SPREADS
-                    if eps or axes in (0, 1)  # of more numbers, no variance is that small
-                ),
-                Mistake(
-                    _wrong_norm(axes=-1, correction=1),
-                    "The axis is right, but the spread is a little too large. torch's std and var divide "
-                    "by one less than the count unless you pass correction=0.",
-                ),
-                Mistake(
-                    _wrong_norm(axes=-1, power=1.0),
-                    "The axis is right, but you divided by the variance. Divide by its square root, the "
-                    "standard deviation.",
-                ),
-                Mistake(
-                    _wrong_norm(axes=-1, centred=False),
-                    "You divided by the spread, but the mean is still there. Subtract it first.",
-                ),
-                Mistake(
-                    lambda x: (x - x.mean(-1)) / x.std(-1, correction=0),
-                    "A RuntimeError. If torch says that sizes must match: x.mean(-1) has the shape "
-                    "[sentence, word]. With keepdim=True it is [sentence, word, 1], and torch can "
-                    "subtract it from x. The same goes for std and var.",
-                ),
-                Mistake(
-                    lambda x: (x - x.mean()) / x.std(-1, keepdim=True, correction=0),
-                    "You have one spread for each word, but one mean for everything. Did you leave out "
-                    "the axis?",
-                ),
-                Mistake(
-                    lambda x: (x - x.mean(-1, keepdim=True)) / x.std(),
-                    "You have one mean for each word, but one spread for everything. Did you leave out "
-                    "the axis?",
-                ),
-                Mistake(
-                    lambda x: (x - x.mean(-1, keepdim=True)) / x.norm(dim=-1, keepdim=True),
-                    "You divided by the length of the vector. Divide by the standard deviation, which is "
-                    "measured from the mean.",
-                ),
-                Mistake(
-                    lambda x: x - x.mean(-1, keepdim=True),
-                    "The mean is gone, but the spread is still what it was. Divide by it.",
-                ),
-            ),
-            right="torch.nn.functional.layer_norm gives the same numbers.",
-            forbidden=dict.fromkeys(("layer_norm", "LayerNorm", "native_layer_norm"), _NOT_TORCHS),
-        ),
-        (
-            "x.mean(-1, keepdim=True) has the shape [batch, position, 1]: one mean for each word.",
-            "x.std(-1, keepdim=True, correction=0) is the spread of each word's numbers.",
-        ),
-    ),
-    Exercise(
-        "9.3",
-        "Test whether a layer lets words meet",
-        Function(
-            _is_position_wise,
-            _some_layer,
-            (
-                Mistake(
-                    lambda layer, x: not _others_moved(layer, x, 0),
-                    "You change the first word only. A layer in which each word reads the next one passes "
-                    "your test, because no word reads the first. Try every position.",
-                ),
-                Mistake(
-                    lambda layer, x: not _others_moved(layer, x, x.shape[1] - 1),
-                    "You change the last word only. A layer that reads from left to right passes your "
-                    "test, because no word follows the last. Try every position.",
-                ),
-                Mistake(
-                    lambda layer, x: True,
-                    "It returns True for every layer. Do you change a copy? With changed = x, both names "
-                    "mean the same tensor. x.clone() makes a copy.",
-                ),
-                Mistake(
-                    lambda layer, x: False,
-                    "It returns False for every layer. The output of the changed word may move. Leave it "
-                    "out, and compare the others.",
-                ),
-                Mistake(
-                    lambda layer, x: not _is_position_wise(layer, x),
-                    "It is the wrong way round. Return True if no other word moves.",
-                ),
-            ),
-            right="A feed-forward network passes this test, and attention doesn't. In the clinic you "
-            "will use such instruments to find mistakes.",
-        ),
-        (
-            "For one position: copy x, change that position in the copy, run the layer on both, "
-            "and compare the outputs of all other positions with torch.allclose.",
-            "Do this for every position in range(x.shape[1]). Return False as soon as another output moves.",
-        ),
-    ),
-)
-
-# -- 8.4 and 8.5: a block of the paper, and three deep stacks known by their gradients -------------
-
-
-def _some_block(rng: np.random.Generator) -> tuple[Any, Any, Any, Any, Any]:
-    """Draw x and the parts of a block, both norms with a gain and a bias of their own."""
-    import torch
-    from torch import nn
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(rng.integers(2**31)))
-        norms = nn.LayerNorm(8), nn.LayerNorm(8)
-        for norm in norms:
-            nn.init.normal_(norm.weight, 1.0, 0.4)
-            nn.init.normal_(norm.bias, 0.0, 0.4)
-        feed_forward = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
-        attention = nn.MultiheadAttention(8, 2, batch_first=True)
-        x = torch.randn(2, 5, 8)
-    return x, attention, norms[0], feed_forward, norms[1]
-
-
-def _post_norm_block(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    looked, _ = attention(x, x, x)
-    h = norm_1(x + looked)
-    return norm_2(h + feed_forward(h))
-
-
-def _added_tuple(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(x + attention(x, x, x))
-    return norm_2(h + feed_forward(h))
-
-
-def _no_first_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(attention(x, x, x)[0])
-    return norm_2(h + feed_forward(h))
-
-
-def _no_second_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    return norm_2(feed_forward(norm_1(x + attention(x, x, x)[0])))
-
-
-def _no_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    return norm_2(feed_forward(norm_1(attention(x, x, x)[0])))
-
-
-def _pre_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(x)
-    x = x + attention(h, h, h)[0]
-    return x + feed_forward(norm_2(x))
-
-
-def _old_x_added(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    return norm_2(x + feed_forward(norm_1(x + attention(x, x, x)[0])))
-
-
-def _old_x_read(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    return norm_2(norm_1(x + attention(x, x, x)[0]) + feed_forward(x))
-
-
-def _weights_added(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(x + attention(x, x, x)[1])
-    return norm_2(h + feed_forward(h))
-
-
-def _norm_before_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(x) + attention(x, x, x)[0]
-    return norm_2(h) + feed_forward(h)
-
-
-def _no_first_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = x + attention(x, x, x)[0]
-    return norm_2(h + feed_forward(h))
-
-
-def _no_second_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = norm_1(x + attention(x, x, x)[0])
-    return h + feed_forward(h)
-
-
-def _no_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
-    h = x + attention(x, x, x)[0]
-    return h + feed_forward(h)
-
-
-_NAMES = ("post-norm", "pre-norm", "no sums")
-_RIGHT = ["pre-norm", "no sums", "post-norm"]
-_STACKS = (
-    (
-        ["post-norm", "no sums", "pre-norm"],
-        "B is right. A and C are swapped. In which of the two is the gradient much larger in the last "
-        "layer? There it fades on its way down.",
-    ),
-    (
-        ["pre-norm", "post-norm", "no sums"],
-        "A is right. In B, not even a millionth of the gradient reaches layer 3. Can a post-norm stack of "
-        "six layers lose that much? Set the view to 6 layers and look.",
-    ),
-    (
-        ["no sums", "pre-norm", "post-norm"],
-        "C is right. Without sums, nearly nothing reaches the decoder's first layer. Is that so in A, "
-        "where the first layer has the largest gradient?",
-    ),
-)
-
-
-def _judge_stacks(answer: Any) -> Check:
-    if not isinstance(answer, list | tuple) or not all(isinstance(one, str) for one in answer):
-        return Check(False, f"Give a list of three names in the order A, B, C: {', '.join(_NAMES)}.")
-    given = [one.strip().casefold() for one in answer]
-    if sorted(given) != sorted(_NAMES):
-        return Check(False, f"Use each of these names once: {', '.join(_NAMES)}.")
-    if given == _RIGHT:
-        return Check(
-            True,
-            "A level line means a free road. A line that falls towards the first layer means a norm on the "
-            "road, and a cliff no road at all.",
-        )
-    for wrong, message in _STACKS:
-        if given == wrong:
-            return Check(False, message)
-    return Check(
-        False,
-        "None of the three is right. Begin with the cliff: in which stack do the first layers get no "
-        "gradient at all?",
-    )
-
-
-_BLOCK_AND_DEPTH = (
-    Exercise(
-        "9.4",
-        "Write the paper's block",
-        Function(
-            _post_norm_block,
-            _some_block,
-            (
-                Mistake(
-                    _added_tuple,
-                    "A TypeError. Did you add everything that attention(x, x, x) returns? It is a tuple "
-                    "of the output and the weights: take the output. (If not: attention takes three "
-                    "arguments, query, key and value.)",
-                ),
-                Mistake(
-                    _weights_added,
-                    "A RuntimeError. Did you take attention(x, x, x)[1]? Those are the weights. The output "
-                    "is [0].",
-                ),
-                Mistake(
-                    _norm_before_sum,
-                    "You normalise x and add afterwards. In the paper's block, the sum comes first and "
-                    "the norm is taken of the sum.",
-                ),
-                Mistake(
-                    _no_first_sum,
-                    "The sum around attention is missing: add its output to x before norm_1.",
-                ),
-                Mistake(
-                    _no_second_sum,
-                    "The sum around the feed-forward network is missing: add its output to what it read, "
-                    "before norm_2.",
-                ),
-                Mistake(
-                    _no_sum,
-                    "Both sums are missing: there is no road around the two parts.",
-                ),
-                Mistake(
-                    _pre_norm,
-                    "This is a pre-norm block: each norm comes before its part. In the paper's block, each "
-                    "norm comes after the sum.",
-                ),
-                Mistake(
-                    _old_x_added,
-                    "The second sum adds the block's first x. Add what went into the feed-forward network.",
-                ),
-                Mistake(
-                    _old_x_read,
-                    "The feed-forward network reads the block's first x, so it never sees what attention "
-                    "found. It should read the output of norm_1.",
-                ),
-                Mistake(_no_first_norm, "norm_1 is not used. It belongs around the first sum."),
-                Mistake(_no_second_norm, "norm_2 is not used. It belongs around the second sum."),
-                Mistake(
-                    _no_norm,
-                    "The sums are right, but neither norm is used.",
-                ),
-                Mistake(
-                    lambda x, attention, norm_1, feed_forward, norm_2: _post_norm_block(
-                        x, attention, norm_2, feed_forward, norm_1
-                    ),
-                    "The two norms are swapped: norm_1 belongs to attention.",
-                ),
-            ),
+        "Write the encoder block",
+        ModuleClass(
+            lent.EncoderBlock,
+            _to_encode,
+            _ENCODER_MISTAKES,
             right="Two sums and two norms: that is the paper's encoder block.",
         ),
         (
-            "looked, weights = attention(x, x, x) takes the tuple apart.",
-            "First h = norm_1(x + looked). The second half is built the same way, from h.",
+            "The second half is built like the first: add the output of the part to its input, and normalise "
+            "the sum.",
+            "self.norms[1](x + self.feed_forward(x)), where x is the result of the first half.",
         ),
+        part="EncoderBlock",
     ),
     Exercise(
-        "9.5",
-        "Name three stacks by their gradients",
-        CustomCheck(
-            _judge_stacks,
-            _RIGHT,
-            (
-                *(Mistake(wrong, message) for wrong, message in _STACKS),
-                Mistake(
-                    ["post-norm", "pre-norm", "no sums"],
-                    "None of the three is right. Begin with the cliff: in which stack do the first "
-                    "layers get no gradient at all?",
-                ),
-            ),
+        "9.3",
+        "Write the decoder block",
+        ModuleClass(
+            lent.DecoderBlock,
+            _to_decode,
+            _DECODER_MISTAKES,
+            right="Three sums and three norms: that is the paper's decoder block.",
         ),
         (
-            "Set the view above to 6 layers, and go through the three cases.",
-            "Compare the first and the last number of each row. Do they fall, stay level or rise?",
+            "Write three lines, each like those of the encoder block: self-attention, cross-attention, "
+            "feed-forward.",
+            "In cross-attention the queries come from x and the keys and values from memory: "
+            "self.cross_attention(x, memory, memory_mask).",
         ),
+        part="DecoderBlock",
+    ),
+    Exercise(
+        "9.4",
+        "Write the Transformer",
+        ModuleClass(
+            lent.Transformer,
+            _to_translate,
+            _WHOLE_MISTAKES,
+            right="It is complete: ids go in, and logits come out.",
+        ),
+        (
+            "The decoder's loop is like the encoder's: x goes through one block after another, and each "
+            "block is also given memory and both masks.",
+            "The logits are x @ self.table.T, [batch, n_target, vocabulary].",
+        ),
+        part="Transformer",
     ),
 )
-
-EXERCISES = (*_LAYER_NORM_AND_POSITIONS, *_BLOCK_AND_DEPTH)

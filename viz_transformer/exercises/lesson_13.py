@@ -1,281 +1,175 @@
-"""Exercises of lesson 13, Three families."""
+"""Exercises of lesson 13, From here to GPT: a step with a cache, its size, and a family for a task."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake, Number
-from viz_transformer.exercises.feedback import Check
-
-_IDS = np.array([[1, 7, 8, 9], [1, 7, 8, 0]])
-_REAL = (_IDS != 0)[:, None, None, :]  # [batch, 1, 1, key]
-_AHEAD = np.tri(4, dtype=bool)[None, None]  # [1, 1, query, key]
-
-_BERT_BASE = 109_482_240
-_WIDTH, _LAYER = 768, 7_087_872
-_SEGMENTS, _POOLER = 2 * _WIDTH, _WIDTH * _WIDTH + _WIDTH
-_DISTILBERT = _BERT_BASE - 6 * _LAYER - _SEGMENTS - _POOLER
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 
 
-def _linear(inputs: int, outputs: int) -> int:
-    return inputs * outputs + outputs
+def _step(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Draw the new token's query, key and value, and the keys and values of the tokens before it."""
+    import torch
+
+    heads, past, width = (int(rng.integers(low, high)) for low, high in ((1, 4), (0, 5), (2, 6)))
+    lengths = (1, 1, 1, past, past)
+    return tuple(torch.tensor(rng.normal(size=(heads, length, width))).float() for length in lengths)
 
 
-def _layer(d_model: int, d_ff: int, n_square: int = 4, n_norms: int = 2) -> int:
-    feed_forward = _linear(d_model, d_ff) + _linear(d_ff, d_model)
-    return n_square * _linear(d_model, d_model) + feed_forward + n_norms * 2 * d_model
+def _stepped(
+    keys_of: Callable[..., Any], values_of: Callable[..., Any], keep: bool = True
+) -> Callable[..., Any]:
+    """Return a step that attends to some keys and values, and keeps them or returns the cache as it was."""
+
+    def step(query: Any, key: Any, value: Any, keys: Any, values: Any) -> tuple[Any, Any, Any]:
+        longer, wider = keys_of(keys, key), values_of(values, value)
+        scores = query @ longer.transpose(-2, -1) / query.shape[-1] ** 0.5  # [..., 1, key]
+        output = scores.softmax(-1) @ wider
+        return (output, longer, wider) if keep else (output, keys, values)
+
+    return step
 
 
-def _without_biases(d_model: int, d_ff: int) -> int:
-    return 4 * d_model * d_model + 2 * d_model * d_ff + 4 * d_model
+def _behind(old: Any, new: Any) -> Any:
+    import torch
+
+    return torch.cat([old, new], dim=-2)
 
 
-def _sizes(rng: np.random.Generator) -> tuple[int, int]:
-    return int(rng.integers(8, 800)), int(rng.integers(8, 3000))
+def _before(old: Any, new: Any) -> Any:
+    return _behind(new, old)
 
 
-_FAMILIES = ("encoder-only", "decoder-only", "encoder-decoder")
-_RIGHT = ("encoder-only", "decoder-only", "encoder-decoder")
-_THREE = 'Give three of "encoder-only", "decoder-only" and "encoder-decoder", as a list.'
-#: For each task, what to tell of each family that does not fit it.
-_UNFIT = (
-    {
-        "decoder-only": "Task 1: the whole letter is there, and what comes after a word may show "
-        "that it is a name. A model that only looks back can't see that.",
-        "encoder-decoder": "Task 1: nothing has to be written, only a label for each word that is "
-        "already there. A decoder would have nothing to do.",
-    },
-    {
-        "encoder-only": "Task 2: words have to be written here, one after the other, and a reader "
-        "only gives vectors.",
-        "encoder-decoder": "Task 2: there is one text, and it goes on. What would an encoder read "
-        "that the decoder doesn't?",
-    },
-    {
-        "encoder-only": "Task 3: a summary has words of its own, so something has to write them.",
-        "decoder-only": "Task 3: the whole report is there before the first word is written, so it "
-        "can be read both ways. Which family both reads and writes?",
-    },
-)
+def _new(old: Any, new: Any) -> Any:
+    return new
 
 
-def _chosen(answer: Any) -> Check:
-    if not isinstance(answer, list | tuple) or len(answer) != 3:
-        return Check(False, _THREE)
-    given = [str(one).strip().casefold().replace("–", "-") for one in answer]
-    if not set(given) <= set(_FAMILIES):
-        return Check(False, _THREE)
-    for one, unfit in zip(given, _UNFIT, strict=True):
-        if one in unfit:
-            return Check(False, unfit[one])
-    return Check(True, "You asked what is there before the answer begins, and what has to be written.")
+_GAPS = """\
+def cached_step(query, key, value, keys, values):
+    keys = torch.cat(___, dim=-2)
+    values = torch.cat([values, ___], dim=-2)
+    output, _ = attend(query, ___)
+    return output, keys, values"""
+
+
+def _with_two_keys(query: Any, key: Any, value: Any, keys: Any, values: Any) -> tuple[Any, Any, Any]:
+    return _stepped(_behind, _behind)(query, key, key, keys, values)
 
 
 EXERCISES = (
     Exercise(
         "13.1",
-        "Make the mask of a padded writer",
-        Array(
-            _REAL & _AHEAD,
+        "Decode one step with a cache",
+        Function(
+            _stepped(_behind, _behind),
+            _step,
             mistakes=(
                 Mistake(
-                    ~(_REAL & _AHEAD),
-                    "This is the opposite: here True means “may attend”, as in padding_mask and causal_mask.",
+                    _stepped(_new, _new),
+                    "The new token attends only to itself. First join its key and value to the cache.",
                 ),
                 Mistake(
-                    np.broadcast_to(_AHEAD, (2, 1, 4, 4)),
-                    "The future is barred but the padding isn't: the last column of the second "
-                    "text must be False.",
+                    _stepped(_behind, _behind, keep=False),
+                    "The output is right, but the cache is returned as it was. Return the longer keys and "
+                    "values, or the next step lacks this token.",
                 ),
                 Mistake(
-                    _AHEAD,
-                    "This is the causal mask alone. It knows nothing of the padding, which differs "
-                    "from text to text.",
+                    _stepped(_before, _before),
+                    "The new key and value belong behind those of the tokens before: "
+                    "torch.cat([keys, key], dim=-2).",
                 ),
                 Mistake(
-                    _REAL,
-                    "This is the padding mask alone: a reader's. A writer may not look ahead.",
-                ),
-                Mistake(
-                    _REAL | _AHEAD,
-                    "With |, a cell is open if either mask opens it. Both must: join them with &.",
+                    _with_two_keys,
+                    "The new key was joined to the values. Join the new value there.",
                 ),
             ),
-            right="Padding and causal together: the mask of every decoder in this course.",
+            right="One row of scores for each step, and the same output as from the whole text.",
         ),
         hints=(
-            "padding_mask(batch_ids, pad_id=0) is [batch, 1, 1, key], causal_mask(4) is [1, 1, query, key].",
-            "Join them with &: a cell is open where both are True, and axes of length 1 are broadcast.",
+            "Both lines join along the axis of the positions: torch.cat([old, new], dim=-2).",
+            "attend takes the query of the new token alone, and the longer keys and values.",
+        ),
+        part="cached_step",
+        lines=_GAPS,
+        gaps=(
+            Choice(
+                "[keys, key]",
+                ("[keys, key]", "[key, keys]", "[key]"),
+                (
+                    Mistake("[key, keys]", "The new key belongs behind those of the tokens before."),
+                    Mistake("[key]", "With its own key alone, the new token attends only to itself."),
+                ),
+            ),
+            Choice(
+                "value",
+                ("key", "value", "query"),
+                (
+                    Mistake("key", "The cache of values needs the value of the new token."),
+                    Mistake("query", "A query is needed at its own step only, and is not kept."),
+                ),
+            ),
+            Choice(
+                "keys, values",
+                ("key, value", "keys, values", "keys, keys"),
+                (
+                    Mistake("key, value", "The new token attends to the earlier tokens too."),
+                    Mistake("keys, keys", "The output is a mean of values."),
+                ),
+            ),
         ),
     ),
     Exercise(
         "13.2",
-        "Name the shape that a classifier returns",
-        Array(
-            (8, 3),
+        "Count the numbers that a cache keeps",
+        Number(
+            30 * 2 * 3 * 64,
             mistakes=(
                 Mistake(
-                    (8, 20, 768),
-                    "Those are the encoder's vectors. The classifier comes after them.",
+                    30 * 3 * 64, "That counts the keys or the values. The cache keeps both, for every layer."
                 ),
                 Mistake(
-                    (8, 20, 3),
-                    "That would be a class for each word. The classifier reads one position of each text.",
+                    30 * 2 * 9 * 64,
+                    "That is the count for nine key/value heads. Here three query heads share one.",
                 ),
-                Mistake(
-                    (8, 768),
-                    "That is what the classifier reads: one vector per text. What does it return?",
-                ),
-                Mistake((3, 8), "The batch is the first axis."),
-                Mistake(
-                    (8,),
-                    "One number per text would be the class itself. The model gives a score for every class.",
-                ),
+                Mistake(2 * 3 * 64, "That is one layer. Every layer has a cache of its own."),
+                Mistake(30 * 2 * 64, "That is one key/value head in each layer. There are three of them."),
             ),
-            right="One row of scores per text; length and width are gone.",
+            tolerance=1e-9,
+            unit="numbers",
+            right="11,520 numbers for each token, a third of what nine key/value heads would need.",
         ),
         hints=(
-            "The last cell above did it with 1 text and 2 classes.",
-            "Which of 8, 20, 768 and 3 are still there when each text has been put into a class?",
+            "For each layer and each key/value head, the cache keeps one key and one value of 64 numbers.",
+            "Multiply the layers, the key/value heads, the width of a head, and 2.",
         ),
     ),
     Exercise(
         "13.3",
-        "Find out how far looking ahead can take you",
-        Number(
-            math.log(15) / 8,
+        "Choose a family",
+        Choice(
+            "encoder-only",
+            ("encoder-only", "decoder-only", "encoder-decoder"),
             mistakes=(
                 Mistake(
-                    0,
-                    "At the last of the 8 positions, the next word isn't in what the model reads. "
-                    "There it has to guess.",
+                    "decoder-only",
+                    "The whole letter is available, and the words after a token help to decide whether it is "
+                    "a name. A causal mask hides them.",
                 ),
                 Mistake(
-                    math.log(15),
-                    "That is a guess at every position. At 7 of the 8 the answer can be copied.",
-                ),
-                Mistake(
-                    math.log(15) * 7 / 8,
-                    "It is the other way round: 7 positions can be copied and cost nothing, and 1 "
-                    "has to be guessed.",
-                ),
-                Mistake(
-                    math.log(15) / 9,
-                    "A text has 9 words, but the model predicts at 8 positions: those that it reads.",
+                    "encoder-decoder",
+                    "No new text is needed, only a label for each token that is there. The decoder would "
+                    "have no work.",
                 ),
             ),
-            unit="nats per token",
-            right="The curve in the picture comes close to it, and no further.",
+            right="The text is complete from the start, and each token needs one label. To continue a "
+            "program or to summarise a report, new text is needed, and a decoder.",
         ),
         hints=(
-            "At how many of the 8 positions is the next word part of what the model reads, and what "
-            "does it cost there?",
-            "7 positions cost 0, and the last costs as much as a guess among 15 words.",
-        ),
-    ),
-    Exercise(
-        "13.4",
-        "Count an encoder layer",
-        Function(
-            _layer,
-            _sizes,
-            mistakes=(
-                Mistake(
-                    _without_biases,
-                    "The biases are missing: a matrix from a to b components has b of them.",
-                ),
-                Mistake(
-                    lambda d_model, d_ff: _layer(d_model, d_ff, n_norms=0),
-                    "The two LayerNorms are missing: each has a scale and a shift for every component.",
-                ),
-                Mistake(
-                    lambda d_model, d_ff: _layer(d_model, d_ff, n_norms=1),
-                    "One LayerNorm is missing: there is one after attention and one after the "
-                    "feed-forward network.",
-                ),
-                Mistake(
-                    lambda d_model, d_ff: _layer(d_model, d_ff, n_square=3),
-                    "Query, key and value are three; after the heads are joined, the output matrix "
-                    "is the fourth.",
-                ),
-                Mistake(
-                    lambda d_model, d_ff: _layer(d_model, d_ff) - _linear(d_ff, d_model),
-                    "The feed-forward network has two matrices: to d_ff, and back to the width.",
-                ),
-            ),
-            tolerance=1e-12,
-            right="For width 768 and d_ff 3072 it is 7,087,872: one layer of BERT-Base.",
-        ),
-        hints=(
-            "Attention is 4 · (d_model · d_model + d_model). Write the two matrices of the "
-            "feed-forward network in the same way.",
-            "Each of the two LayerNorms has 2 · d_model parameters.",
-        ),
-    ),
-    Exercise(
-        "13.5",
-        "Count DistilBERT to the last parameter",
-        Number(
-            _DISTILBERT,
-            mistakes=(
-                Mistake(
-                    _BERT_BASE // 2,
-                    "That halves everything, words and positions too. Only the layers are halved.",
-                ),
-                Mistake(
-                    _DISTILBERT + _SEGMENTS,
-                    "The segments are still in it: DistilBERT has none.",
-                ),
-                Mistake(
-                    _DISTILBERT + _POOLER,
-                    "The pooler is still in it: DistilBERT has none.",
-                ),
-                Mistake(
-                    _DISTILBERT + _SEGMENTS + _POOLER,
-                    "You removed six layers. Remove the segments and the pooler too: each has its "
-                    "own line in the bill.",
-                ),
-                Mistake(
-                    6 * _LAYER,
-                    "Those are the six layers alone. Add the words, the positions and the LayerNorm "
-                    "after them.",
-                ),
-                Mistake(
-                    _DISTILBERT - 2 * _WIDTH,
-                    "One LayerNorm is missing: BERT has 24 of them in its layers and one more "
-                    "after the embeddings, which stays.",
-                ),
-            ),
-            tolerance=1e-9,
-            right="66,362,880: the published count, from sizes alone.",
-        ),
-        hints=(
-            "Start from 109,482,240 and take away what DistilBERT doesn't have.",
-            "Six layers of 7,087,872, and the two lines segments and pooler of the bill.",
-        ),
-    ),
-    Exercise(
-        "13.6",
-        "Choose a family for each task",
-        CustomCheck(
-            _chosen,
-            right_answer=list(_RIGHT),
-            mistakes=(
-                *(
-                    Mistake([*_RIGHT[:task], family, *_RIGHT[task + 1 :]], message)
-                    for task, unfit in enumerate(_UNFIT)
-                    for family, message in unfit.items()
-                ),
-                Mistake(["BERT", "GPT-2", "T5"], _THREE),
-            ),
-        ),
-        hints=(
-            "For each task ask whether the whole text is there beforehand, and whether the answer "
-            "has words of its own.",
-            "Each family is used once.",
+            "Is the whole text available from the start? Is new text needed?",
+            "Labels need one vector for each token, computed from both sides.",
         ),
     ),
 )

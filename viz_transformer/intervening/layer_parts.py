@@ -51,13 +51,20 @@ class _Matrices(NamedTuple):
 class _Seen:
     """What the parts of a layer were called with, when it last ran."""
 
-    def __init__(self, site: AttentionSite, projections: dict[str, nn.Module]) -> None:
+    def __init__(self, model: nn.Module, site: AttentionSite, projections: dict[str, nn.Module]) -> None:
         self.inputs: dict[str, Tensor] = {}
+        self.normed = False
+        self._after_norms: list[Tensor] = []
         self.turns: tuple[Tensor, Tensor] | None = None
         self._stack = ExitStack()
         for name, module in projections.items():
             handle = module.register_forward_pre_hook(self._keeper(name))
             self._stack.callback(handle.remove)
+        for path, module in model.named_modules():
+            block = path.rpartition(".")[0]
+            if block and site.name.startswith(f"{block}.") and "norm" in type(module).__name__.lower():
+                handle = module.register_forward_hook(lambda *run: self._after_norms.append(run[-1]))
+                self._stack.callback(handle.remove)
         handle = site.attention.register_forward_pre_hook(self._keep_turns, with_kwargs=True)
         self._stack.callback(handle.remove)
 
@@ -70,6 +77,7 @@ class _Seen:
     def _keeper(self, name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:
         def keep(_: nn.Module, given: tuple[Any, ...]) -> None:
             self.inputs[name] = given[0].detach()
+            self.normed |= any(given[0] is each for each in self._after_norms)
 
         return keep
 
@@ -108,7 +116,7 @@ def layer_steps(model: nn.Module, run: Callable[[], ForwardTrace], kind: str, la
             f"one layer of {name} holds {n_bytes / 2**20:.0f} MiB of matrices, and a view takes at most "
             f"{_LAYER_BYTES.most / 2**20:.0f}: {_LAYER_BYTES.why}"
         )
-    with _Seen(site, projections) as seen:
+    with _Seen(model, site, projections) as seen:
         trace = run()
     weights = trace.attention(kind)
     if weights is None or len(seen.inputs) < len(projections):
@@ -149,6 +157,8 @@ def _given(
         "key_tokens": trace.key_tokens(kind),
         "query_reads": trace.target_tokens if writes else None,
         "x": _array(seen.inputs.get("q", first)[0]),
+        # What cross-attention reads may be the stream itself, after the norm of the attention before it.
+        "normed": seen.normed and kind != "cross",
         "memory": _array(of_keys[0]) if kind == "cross" and of_keys is not None else None,
         "mask": None if open_.all() else open_,
         "w_o": _array(site.weight),

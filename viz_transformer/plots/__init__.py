@@ -12,6 +12,7 @@ from viz_transformer.plots.attribution import (
     plot_patching,
 )
 from viz_transformer.plots.beam import plot_beam, plot_distribution
+from viz_transformer.plots.cache import plot_cached_step
 from viz_transformer.plots.coreference import describe_study, plot_study
 from viz_transformer.plots.curves import describe_curves, plot_curves
 from viz_transformer.plots.embeddings import plot_ids, plot_likeness, plot_nearest, plot_start
@@ -63,6 +64,7 @@ __all__ = [
     "plot_attribution",
     "plot_beam",
     "plot_by_offset",
+    "plot_cached_step",
     "plot_curves",
     "plot_difference",
     "plot_distribution",

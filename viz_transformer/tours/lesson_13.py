@@ -1,46 +1,42 @@
-"""The tour of lesson 13: from a reader's mask to a writer's, and to a translator's."""
+"""The tour of lesson 13: heads of a real language model, on one sentence."""
 
 from __future__ import annotations
 
-from viz_transformer.translator import load_translator
-from viz_transformer.widgets.mask_lab.live import mask_lab
+from viz_transformer.trace import real_trace
+from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.tour import Tour
 
 
 def make() -> Tour:
-    """Return the tour: three masks of an encoder–decoder, and one switch between two families."""
-    reader = {"kind": "encoder", "causal": False}
-    writer = {"kind": "encoder", "causal": True}
+    """Return the tour: the causal mask, a sink, and how a name and a phrase are found again."""
+    phrase = {"layer": 17, "head": 4}
     return Tour(
-        mask_lab(load_translator()),
+        explore(real_trace("gpt-repeats")),
         [
             {
-                "caption": "A reader, such as BERT: every token may attend to every other.",
-                "state": {**reader, "query": None},
+                "caption": "SmolLM2, a language model of 30 layers with 9 heads each, reads a sentence "
+                "whose beginning is repeated. Every head has a causal mask.",
+                "state": {"layer": 0, "head": 0, "query": None},
             },
             {
-                "caption": "A token in the middle may attend to what comes before it and after it.",
-                "state": {**reader, "query": 2},
+                "caption": "Most heads of layer 5 rest on the first token, an attention sink.",
+                "state": {"layer": 5, "head": 0, "query": None},
             },
             {
-                "caption": "Switch on one mask, causal, and the same layers are a writer's, as in GPT-2.",
-                "state": {**writer, "query": None},
+                "caption": "One head of layer 17 has a second diagonal: the repeated phrase.",
+                "state": {**phrase, "query": None},
             },
             {
-                "caption": "The same token may now attend only to itself and to what comes before it.",
-                "state": {**writer, "query": 2},
+                "caption": "The second “D” attends to “umb”, which followed the first “D”.",
+                "state": {**phrase, "query": 19},
             },
             {
-                "caption": "An encoder–decoder, such as T5, has both kinds: its encoder reads both ways …",
-                "state": {**reader, "query": None},
+                "caption": "The second “umb” attends to “rak”. This is an induction head.",
+                "state": {**phrase, "query": 20},
             },
             {
-                "caption": "… its decoder looks back only …",
-                "state": {"kind": "decoder", "causal": True, "query": None},
-            },
-            {
-                "caption": "… and cross-attention reads the whole source.",
-                "state": {"kind": "cross", "causal": False, "query": None},
+                "caption": "Another head does the same one layer later.",
+                "state": {"layer": 18, "head": 6, "query": 20},
             },
         ],
     )

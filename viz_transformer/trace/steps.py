@@ -45,6 +45,8 @@ class AttentionSteps:
         key_tokens: one name a key.
         query_reads: what each query has read when it writes its word, where that is known.
         x: float32 ``[query, d_model]``, the vectors of the queries' positions.
+        normed: whether a norm of this layer has just rescaled them, as in pre-norm models; x is then not what
+            the residual connection carries.
         memory: float32 ``[key, d_model]``, the vectors of the keys' positions; None where they are x itself.
         w_q: float32 ``[head, d_model, d_head]``.
         w_k: float32 ``[k/v head, d_model, d_head]``; of fewer k/v heads than heads each serves several
@@ -73,6 +75,7 @@ class AttentionSteps:
     key_tokens: tuple[str, ...]
     query_reads: tuple[str, ...] | None = None
     x: FloatArray
+    normed: bool = False
     memory: FloatArray | None = None
     w_q: FloatArray
     w_k: FloatArray

@@ -13,8 +13,8 @@ from tests.support.ui_windows import kernels_find_this_clone
 from viz_transformer.exercises import exercise
 from viz_transformer.export.site import write_site
 
-#: A number, a row, a choice, a mask, one that asks for code, and a head that is chosen in a view.
-ASKED = ("1.1", "4.1", "6.1", "8.1", "8.2", "1.2")
+#: A number, a row, a choice, a mask, code as lines, and a head that is chosen in a view.
+ASKED = ("1.1", "4.1", "6.1", "8.1", "2.2", "1.2")
 SEARCH = """
 translator = vt.load_translator()
 street = "the animal did not cross the street because it was too"
@@ -106,8 +106,6 @@ def test_each_kind_is_answered_checked_and_kept(lesson: Page) -> None:
     expect(told(lesson, "6.1")).to_contain_text("Not yet. That is what the vectors are")
     invariant.click()
     expect(told(lesson, "6.1")).to_contain_text("Right.")
-    expect(form(lesson, "8.2")).to_contain_text("Answer it in Jupyter, where Python checks it: viz-")
-    expect(form(lesson, "8.2").get_by_role("button", name="Hint")).to_be_visible()
 
     lesson.reload()
     expect(field).to_have_value("24")
@@ -122,7 +120,7 @@ def test_the_lessons_progress_and_the_contents_follow_the_answers(lesson: Page, 
     contents = lesson.context.new_page()
     contents.goto(index.as_uri())
     done = contents.locator(".vt-lessons .vt-done")
-    expect(done).to_have_text("0 of 5 answered")  # code is written elsewhere
+    expect(done).to_have_text("0 of 6 answered")
     titles = {name: f"{name} {exercise(name).title}" for name in ("1.1", "1.2")}
     lines = {name: lesson.locator("li", has_text=title) for name, title in titles.items()}
     field = form(lesson, "1.1").get_by_role("textbox", name="your number")
@@ -130,13 +128,13 @@ def test_the_lessons_progress_and_the_contents_follow_the_answers(lesson: Page, 
         field.fill(answer)
         field.press("Enter")
         expect(lines["1.1"]).to_have_text(f"{mark} {titles['1.1']}")
-    expect(done).to_contain_text("1 of 5 answered")  # in the tab that was open already
+    expect(done).to_contain_text("1 of 6 answered")  # in the tab that was open already
     lesson.reload()
     expect(lines["1.1"]).to_have_text(f"✓ {titles['1.1']}")
     expect(lines["1.2"]).to_have_text(f"○ {titles['1.2']}")
     assert lesson.evaluate("early") == 0  # Chromium would show an empty store, now and then
     lesson.goto(index.as_uri())
-    expect(lesson.locator(".vt-lessons .vt-done")).to_contain_text("1 of 5 answered")
+    expect(lesson.locator(".vt-lessons .vt-done")).to_contain_text("1 of 6 answered")
     assert lesson.evaluate("early") == 0
 
 
@@ -183,3 +181,54 @@ def test_a_head_is_chosen_in_the_view_above(lesson: Page) -> None:
     expect(told(lesson, "1.2")).to_contain_text("Right. Layer 1, head")
     lesson.reload()
     expect(told(lesson, "1.2")).to_contain_text("Right. Layer 1, head")
+
+
+def lines_in_order(page: Page) -> list[str]:
+    group = form(page, "2.2").get_by_role("group", name="the answer")
+    return [text.strip() for text in group.locator("[role=option] > code").all_text_contents()]
+
+
+LONGEST = "longest = max(map(len, rows))"
+RIGHT = "return [row + [pad_id] * (longest - len(row)) for row in rows]"
+
+
+def test_lines_are_put_in_order_by_keys_and_kept(lesson: Page) -> None:
+    asked = form(lesson, "2.2")
+    options = asked.get_by_role("option")
+    expect(options).to_have_count(4)
+    asked.get_by_role("button", name="Check").click()
+    expect(told(lesson, "2.2")).to_contain_text("✗ Not yet. You add one <pad> to each short row.")
+    expect(asked.locator("[role=option][aria-invalid=true]")).to_have_count(1)
+    wrong = [each for each in lines_in_order(lesson) if each not in (LONGEST, RIGHT)]
+    for text in wrong:
+        options.filter(has_text=text).focus()
+        while text in lines_in_order(lesson):
+            lesson.keyboard.press("Alt+ArrowDown")
+    options.filter(has_text=LONGEST).focus()
+    while lines_in_order(lesson)[0] != LONGEST:
+        lesson.keyboard.press("Alt+ArrowUp")
+    assert lines_in_order(lesson) == [LONGEST, RIGHT]
+    asked.get_by_role("button", name="Check").press("Enter")
+    expect(told(lesson, "2.2")).to_contain_text("✓ Right.")
+    lesson.reload()
+    expect(told(lesson, "2.2")).to_contain_text("✓ Right.")
+    assert lines_in_order(lesson) == [LONGEST, RIGHT]
+
+
+def test_lines_are_dragged_with_the_mouse_and_moved_by_buttons(lesson: Page) -> None:
+    asked = form(lesson, "2.2")
+    expect(asked.get_by_role("option")).to_have_count(4)
+    first = lines_in_order(lesson)[0]
+    asked.get_by_role("option").filter(has_text=first).hover()
+    lesson.mouse.down()
+    below = asked.locator(".vt-lines").bounding_box()
+    lesson.mouse.move(below["x"] + 40, below["y"] + below["height"] - 2, steps=8)
+    lesson.mouse.up()
+    assert first not in lines_in_order(lesson)
+    asked.get_by_role("button", name="Put back").click()
+    assert lines_in_order(lesson)[-1] == first
+    asked.get_by_role("button", name="Up").click()
+    assert lines_in_order(lesson)[-2] == first
+    asked.get_by_role("button", name="Down").click()
+    asked.get_by_role("button", name="Leave out").click()
+    assert first not in lines_in_order(lesson)

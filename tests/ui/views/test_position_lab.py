@@ -131,6 +131,8 @@ def test_the_claim_is_judged_by_the_measurement(root: Locator, made: PositionLab
 def test_the_page_reads_any_order(root: Locator, made: PositionLab) -> None:
     turn_to(root, "shuffle")
     shown, toggle = root.locator("[data-shown]"), root.get_by_role("switch", name="positions")
+    check_order(root, made, SWAPPED, True)
+    root.get_by_label("read as").select_option(index=0)
     check_order(root, made, WRITTEN, True)
     slider(root, "place of cat").press("ArrowUp")
     check_order(root, made, [0, 1, 2, 4, 3], True)

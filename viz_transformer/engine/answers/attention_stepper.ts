@@ -31,6 +31,7 @@ export function answerAttentionStepper(
     queries: trace.queryTokens(kind),
     keys: trace.keyTokens(kind),
     reads: kind !== "encoder" && trace.outputTokens ? trace.targetTokens : null,
+    ...(model.model.config.norm === "pre" ? { normed: true } : {}),
     ...layerReply(watched!, kind),
   };
 }

@@ -41,7 +41,7 @@ def attention_steps(
     'cross'
 
     Args:
-        model: a translator, language model or masked-word model of ours, whose scores must be dot
+        model: a translator, language model or masked language model of ours, whose scores must be dot
             products of unturned vectors; or a model of Hugging Face's that reads text.
         text: what it reads; a translator's decoder reads its own translation of it.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``; None takes the last that the model has.
@@ -65,7 +65,7 @@ def attention_steps(
         )
     with watched(model.traced_model, kind, layer) as watch:
         trace = model.trace(text, interventions=interventions)
-    return _steps_from(trace, watch.inputs, kind, layer)
+    return _steps_from(trace, watch.inputs, kind, layer, normed=model.config.norm == "pre")
 
 
 def attention_stepper(
@@ -92,7 +92,7 @@ def attention_stepper(
     ('cross', 0, 0)
 
     Args:
-        model: the translator, language model or masked-word model, or a model of Hugging Face's that
+        model: the translator, language model or masked language model, or a model of Hugging Face's that
             reads text: Llama-, GPT-2- and BERT-like ones, with their rotary positions, shared keys and
             values, mask and scale. Its weights, computed again, equal its own, or it is refused.
         text: the first text; the view takes others.
@@ -227,7 +227,9 @@ def _step_index(steps: AttentionSteps, step: int | str) -> int:
     return steps.steps.index(step)
 
 
-def _steps_from(trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: int) -> AttentionSteps:
+def _steps_from(
+    trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: int, *, normed: bool
+) -> AttentionSteps:
     arrays: dict[str, Any] = {
         name: None if value is None else value.numpy()
         for name, value in inputs._asdict().items()
@@ -242,6 +244,7 @@ def _steps_from(trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: 
         key_tokens=trace.key_tokens(kind),
         query_reads=trace.target_tokens if writes else None,
         x=inputs.query_input.numpy(),
+        normed=normed,
         memory=inputs.key_input.numpy() if kind == "cross" else None,
         scale=inputs.scale,
         **arrays,

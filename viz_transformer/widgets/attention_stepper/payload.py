@@ -45,6 +45,7 @@ def layer_payload(steps: AttentionSteps, text: str = "") -> dict[str, Any]:
         "d_head": steps.d_head,
         "mask": None if steps.mask is None else steps.mask.astype(np.uint8).tobytes(),
         **{name: _float32_bytes(getattr(steps, name)) for name in _ARRAYS},
+        **({"normed": True} if steps.normed else {}),
         **({} if steps.divisor is None else {"divisor": steps.divisor}),
         **_turns(steps),
     }

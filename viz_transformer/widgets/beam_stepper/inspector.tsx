@@ -5,7 +5,7 @@ import { Bars } from "../base/bars.tsx";
 import { Choice } from "../base/choice.tsx";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import { runningText, shortened, shortNumber } from "../base/text.ts";
+import { runningText, shortened, shortNumber, visible } from "../base/text.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import {
   attentionKeys,
@@ -200,7 +200,7 @@ function Candidates({ frame, result, step, explained, onChoose }: InspectorProps
               data-lm-suppress-shortcuts="true"
               onClick={() => onChoose({ step, index })}
             >
-              <bdi class="vt-of-query">{runningText(result.texts[step][index])}</bdi>
+              <bdi class="vt-of-query">{visible(runningText(result.texts[step][index]))}</bdi>
             </button>
             <span>
               {result.sampled

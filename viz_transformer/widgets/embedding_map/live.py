@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from viz_transformer._text import given_texts
+from viz_transformer._text import given_texts, shown
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import HuggingFaceReader, is_huggingface
 from viz_transformer.translator import load_translator
@@ -52,6 +52,8 @@ def embedding_map(
     """
     model = load_translator() if model is None else model
     words = (token,) if isinstance(token, str) else None if token is None else given_texts(token, "token")
+    if words is not None and not all(map(str.strip, words)):
+        raise UserError(f"token={shown(token)} holds no word; give one, or leave token= out")
     if is_huggingface(model):
         view = _map_of_theirs(HuggingFaceReader(model, tokenizer), words or ())
         view.made_with(tokenizer=tokenizer)

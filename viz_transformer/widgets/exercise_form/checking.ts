@@ -2,13 +2,14 @@
 
 import { shortNumber } from "../base/text.ts";
 import { compute, MOST_LETTERS } from "./arithmetic.ts";
+import { checkGaps, checkLines, type Gap, type Line } from "./code.ts";
 
 export interface Table {
   shape: number[];
   data: (number | boolean)[];
 }
 
-/** What stands in the fields: a text, many of them, truth values, or what was chosen in another view. */
+/** What stands in the fields: a text, many of them, truth values, places of lines, or what another view shows. */
 export type Answer = string | (string | boolean | number)[];
 
 /** An exercise as plain data; see exercises/forms.py. */
@@ -16,7 +17,7 @@ export interface Asked {
   name: string;
   title: string;
   hints: string[];
-  kind: "number" | "row" | "table" | "choice" | "view" | "code";
+  kind: "number" | "row" | "table" | "choice" | "view" | "lines" | "gaps" | "code";
   value: unknown;
   right: string;
   mistakes: [unknown, string][];
@@ -26,6 +27,13 @@ export interface Asked {
   n_fields: number;
   traits: string[];
   checks: [(string | number)[], boolean, string][];
+  /** Of code: its first line, and the lines to put in order; see exercises/code_lines.py. */
+  head: string;
+  lines: Line[];
+  order: [one: number, other: number, message: string][];
+  blocks: [places: number[], message: string][];
+  code: string;
+  gaps: Gap[];
 }
 
 export interface Check {
@@ -50,17 +58,23 @@ export const isSwitched = ({ kind, value }: Asked) => kind === "table" && isBool
 
 /** Fields with nothing in them. */
 export function blank(asked: Asked): Answer {
+  if (asked.kind === "lines") return asked.lines.map((_, place) => place);
+  if (asked.kind === "gaps") return asked.gaps.map(() => "");
   if (asked.kind !== "row" && asked.kind !== "table") return "";
   return Array(asked.n_fields).fill(isSwitched(asked) ? false : "");
 }
 
 /** Whether a kept answer is one to this exercise: a lesson may have changed since. */
 export function isAnswer(asked: Asked, answer: unknown): answer is Answer {
-  const { kind, options, n_fields, checks } = asked;
+  const { kind, options, n_fields, checks, lines, gaps } = asked;
   if (kind === "number") return isText(answer);
   if (kind === "choice") return options.includes(answer as string);
   if (!Array.isArray(answer)) return false;
   if (kind === "view") return checks.some(([chosen]) => isSame(chosen, answer));
+  if (kind === "lines")
+    return new Set(answer).size === answer.length && answer.every((each) => each in lines);
+  if (kind === "gaps")
+    return answer.length === gaps.length && gaps.every(({ options }, at) => options.includes(answer[at]));
   return answer.length === n_fields && answer.every(isSwitched(asked) ? isBoolean : isText);
 }
 
@@ -77,6 +91,8 @@ export function check(asked: Asked, answer: Answer): Check {
     const [, passed, message] = checks.find(([chosen]) => isSame(chosen, answer as unknown[]))!;
     return { passed, message };
   }
+  if (kind === "lines") return checkLines(asked, answer as number[]);
+  if (kind === "gaps") return checkGaps(asked, answer as string[]);
   const { found, ...problem } = read(asked, answer);
   if (found === undefined) return problem;
   const isIt = (wanted: unknown) => isNear(found, wanted as Found, asked.tolerance);

@@ -1,9 +1,10 @@
-// What an exercise is answered with: a field, a row or a table of them, cells to switch, or options.
+// What an exercise is answered with: a field, a row or a table of them, cells to switch, options, or code.
 
 import { NumberField, Push } from "../base/card.tsx";
 import type { Frame } from "../base/stage_view.tsx";
 import { MOST_LETTERS } from "./arithmetic.ts";
 import { type Answer, type Asked, isSwitched, placeOf, type Table } from "./checking.ts";
+import { Gaps, Lines } from "./code.tsx";
 import type { Traits } from "./traits.ts";
 
 const NUMBERS_NOTE = "One number in each field, such as 0.25 or 1/4.";
@@ -43,6 +44,8 @@ export function Fields(props: FieldsProps) {
       </>
     );
   }
+  if (kind === "lines") return <Lines {...props} />;
+  if (kind === "gaps") return <Gaps {...props} />;
   return (
     <>
       {kind === "number" ? (

@@ -157,7 +157,8 @@ def pack_weights(
     They stand column by column, since what one key gets from neighbouring queries is alike; of float16 the
     low bytes come first, then the high ones. In 8 bits, a float32 step for each row comes first, then a
     byte for each weight, which counts steps from 0, or from 128 where there is a limit. A step is 1/255 of
-    the scale, and in a faint row a share of its largest weight, so that it does not vanish.
+    the scale, and in a faint row a share of its largest weight, so that it does not vanish. A share that is
+    less than the whole stays so.
 
     Args:
         weights: float32.
@@ -173,7 +174,8 @@ def pack_weights(
     of_scale = 1 / 255 if limit is None else limit / 127
     steps = np.minimum(np.abs(weights).max(axis=1) / _LEAST_STEPS, of_scale).astype("<f4")  # [query]
     counted = np.rint(weights / np.where(steps > 0, steps, 1)[:, None])  # [query, key]
-    whole = (counted + (0 if limit is None else 128)).clip(0, 255).astype(np.uint8)
+    most = np.where(weights < 1, 254, 255) if limit is None else 255
+    whole = (counted + (0 if limit is None else 128)).clip(0, most).astype(np.uint8)
     return steps.tobytes() + chosen(whole.T).tobytes()
 
 

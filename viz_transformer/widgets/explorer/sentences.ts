@@ -27,6 +27,7 @@ import type { Entry } from "./weight_store.ts";
 
 const LETTERS = 24; // of the name of a trace
 const SINK = 0.9; // the first token has nearly all: what tells words apart is in the rest
+const FEW_ROWS = 20; // prove no pattern, however plain the pictures look
 const WEAK = 0.05; // a head hardly attends to what gets less
 
 /** What the active cell, row or column of a picture is, in one sentence; null where none is active. */
@@ -100,9 +101,9 @@ function wallInWords(sections: Snapshot["sections"]): string {
   const labels = sections.flatMap((section) => (section.labels ? section.labels.flat() : []));
   const clear = labels.filter(Boolean).length;
   if (labels.length !== all || sections.some(({ signed }) => signed)) return `All ${all} heads`;
-  // A short text has too few rows to prove any, however plain the pictures look.
-  return clear
-    ? `${clear} of ${all} heads have a clear pattern`
+  if (clear) return `${clear} of ${all} heads have a clear pattern`;
+  return sections.every(({ rows }) => rows < FEW_ROWS)
+    ? `All ${all} heads: so short a text proves no pattern`
     : `No pattern of these ${all} heads is beyond chance in this text`;
 }
 
@@ -129,7 +130,7 @@ export function lineBelow(snapshot: Snapshot): Piece[] {
     return [`${one} minus ${other}. Green: more in ${one}. Brown: more in ${other}.${rounding}`];
   }
   if (shown?.weights && shown.aggregate !== "head" && lit.query !== null) {
-    const rest = withoutFirst(shown, wordsRead(shown, lit, 1).queries[0]!);
+    const rest = withoutFirst(shown, wordsRead(shown, lit, 1).queries[0]!, snapshot);
     if (rest.length) return [...rest, rounding];
   }
   return [`Point at a word; click to keep it.${rounding}`]; // always: what is below must not move under the pointer
@@ -145,7 +146,11 @@ function roundingInWords({ mode, lit, entry, pictureOf, lost }: Snapshot): strin
 }
 
 /** What a row gives to the other keys where the first one has nearly all, as shares of the rest; else nothing. */
-function withoutFirst(shown: DisplayedHead, query: number): Piece[] {
+function withoutFirst(
+  shown: DisplayedHead,
+  query: number,
+  { mode, options }: Pick<Snapshot, "mode" | "options">,
+): Piece[] {
   const { weights, cols, limit, keys, keyAxis, dtype } = shown;
   const [first, ...others] = weights!.subarray(query * cols, (query + 1) * cols);
   const rest = others.reduce((sum, weight) => sum + weight, 0);
@@ -156,7 +161,10 @@ function withoutFirst(shown: DisplayedHead, query: number): Piece[] {
   const words = order
     .slice(0, 2)
     .flatMap((i): Piece[] => [", ", named("key", keys[i + 1]!), ` ${percent(others[i]! / rest)}`]);
-  return ["Without the first token", ...words, " of the rest"];
+  if (mode === "matrix" && options.colourScale === "rest")
+    return ["Without the first token", ...words, " of the rest"];
+  const how = mode === "matrix" ? ", which ⋯ can leave out of the colours" : "";
+  return ["Beside the first token", ...words, ` of the rest${how}`];
 }
 
 /** What the picture shows, as a heading. */

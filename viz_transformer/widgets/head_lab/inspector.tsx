@@ -5,6 +5,7 @@ import { Chart } from "../base/chart.tsx";
 import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import { sameHead } from "../base/head_place.ts";
+import { canAsk } from "../base/kernel.ts";
 import { formatNumber, formatSigned, joinPieces, visible } from "../base/text.ts";
 import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";
@@ -17,7 +18,7 @@ const MOST_TERMS = 4; // of the loss
 const MOST_BARS = 8;
 
 interface InspectorProps {
-  frame: Pick<Frame<object>, "unit" | "theme" | "measure">;
+  frame: Pick<Frame<object>, "unit" | "theme" | "measure" | "model">;
   base: Reply;
   after: Reply;
   entry: Kind;
@@ -72,6 +73,7 @@ export function Inspector(props: InspectorProps) {
 /** The words that could come first, with the metric that is made of those that are pressed. */
 function Measured({ frame, base, after, metric, onMetric }: InspectorProps) {
   const words = base.likeliest ?? [];
+  const live = canAsk(frame.model);
   const bars = words.map((token, i) => {
     const [share, at] = [base.shares?.[i] ?? 0, metric.indexOf(token)];
     const told = `${["plus ", "minus "][at] ?? ""}${percent(share)}`;
@@ -83,11 +85,13 @@ function Measured({ frame, base, after, metric, onMetric }: InspectorProps) {
         Measured: {metricName(metric) || "the loss"}{" "}
         {after.value !== undefined && formatNumber(after.value, 2)}
       </b>
-      <p class="vt-caption">Press a word to measure it, another to subtract it.</p>
+      <p class="vt-caption">
+        {live ? "Press a word to measure it, another to subtract it." : "Python can measure other words."}
+      </p>
       <Bars
         {...{ theme: frame.theme, bars, label: "likeliest first words", kind: "probability" }}
         chosen={words.indexOf(metric[0] ?? "")}
-        onChoose={(i) => onMetric(words[i]!)}
+        onChoose={live ? (i) => onMetric(words[i]!) : undefined}
       />
     </section>
   );

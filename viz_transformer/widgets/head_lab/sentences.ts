@@ -119,7 +119,7 @@ export function codeOf(factors: readonly Factor[]): string {
   const changes = factors.map(
     ({ kind, layer, head, factor }) => `vt.HeadChange("${kind}", ${layer}, ${head}, factor=${factor})`,
   );
-  return factors.length ? `vt.Interventions(heads=[${changes.join(", ")}])` : "lab.effects()";
+  return factors.length ? `vt.Interventions(heads=[${changes.join(", ")}])` : "view.effects()";
 }
 
 /** A head of the ranking. */

@@ -16,7 +16,7 @@ export function OneHandInspector({ told, theme }: { told: Told; theme: Theme }) 
   return (
     <>
       <p>{encodingSentence(encoding)}</p>
-      <HandInspector told={told} theme={theme} code={encoding === "sinusoidal" ? sinusoids : "lab.table"} />
+      <HandInspector told={told} theme={theme} code={encoding === "sinusoidal" ? sinusoids : "view.table"} />
     </>
   );
 }
@@ -41,7 +41,7 @@ export function LikenessInspector({ told, offset }: { told: Told; offset: number
         </>
       )}
       {encoding === "learned" && <p>{neighbourSentence(...cosines)}</p>}
-      {isThere && <Code lines={[`lab.scores_by_place[${position}, ${other}]`]} />}
+      {isThere && <Code lines={[`view.scores_by_place[${position}, ${other}]`]} />}
     </>
   );
 }
@@ -89,7 +89,7 @@ export function ShuffledInspector({ traits }: { traits: Traits }) {
         <p>Without positions the encoder is permutation equivariant: a word takes its vector along.</p>
       )}
       <Code
-        lines={[`lab.answer({"order": [${order.join(", ")}], "positions_on": ${isOn ? "True" : "False"}})`]}
+        lines={[`view.answer({"order": [${order.join(", ")}], "positions_on": ${isOn ? "True" : "False"}})`]}
       />
     </>
   );

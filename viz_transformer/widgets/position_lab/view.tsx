@@ -40,6 +40,13 @@ const CHAPTERS = {
   shuffle: "shuffled",
 };
 
+/** The traits that open a chapter; that of shuffled words begins with some that are. */
+function unfolding({ order, orders }: Traits, name: string | undefined): Partial<Traits> {
+  const [written, first] = orders as number[][];
+  const isWritten = name === "shuffle" && order.join() === written?.join();
+  return { unfolded: name ? [name] : [], ...(isWritten && first ? { order: [...first] } : {}) };
+}
+
 /** What differs on the stage from chapter to chapter. */
 interface Chapter {
   headline: ComponentChildren;
@@ -118,7 +125,7 @@ function PositionLab(frame: Frame<Traits>) {
           steps={names.map((each) => CHAPTERS[each as keyof typeof CHAPTERS])}
           at={names.indexOf(name)}
           ms={4000}
-          onStep={(to) => set({ unfolded: names[to] ? [names[to]] : [] })}
+          onStep={(to) => set((then) => unfolding(then, names[to]))}
         />
       }
       {...stageOf(frame)}

@@ -44,6 +44,7 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
           />
         )}
         <div role="status">{isJudged && <Judged frame={frame} />}</div>
+        {isJudged && traits.is_discussed && frame.model.send && <Discussed frame={frame} />}
         {isAwaiting && cells > 0 && (
           <Push class="vt-skip" onClick={() => setSkipped(true)}>
             Show it without predicting
@@ -53,6 +54,14 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
       {isJudged && <Revealed frame={frame} />}
     </>
   );
+}
+
+/** One more answer, after a discussion in class. */
+function Discussed({ frame: { traits, set } }: { frame: Frame<Traits> }) {
+  const [isOpen, setOpen] = useState(false);
+  if (traits.discussed !== null) return <p class="vt-how">Your answer after the discussion is kept.</p>;
+  if (!isOpen) return <Push onClick={() => setOpen(true)}>Answer again after the discussion</Push>;
+  return <Answers traits={traits} onGuess={(discussed) => set({ discussed })} />;
 }
 
 /** The same card for an explanation, which hides nothing: its model answer is in no picture below. */

@@ -38,6 +38,8 @@ interface Names {
   heads: number;
   d_model: number;
   d_head: number;
+  /** Whether a norm of the layer has just rescaled x. */
+  normed?: boolean;
   /** What the scores are divided by; absent for √d_head. */
   divisor?: number | null;
   /** Of rotary positions, for each number of a vector the index of its partner. */

@@ -212,20 +212,17 @@ function divisions(layer: Layer, { scale, temperature }: Choice): Part[] {
   return temperature === 1 ? root : [...root, ...parts("op", " ÷ ", "b", inDigits(temperature))];
 }
 
-/** The terms of a sum with a plus between them; of a long sum the largest. */
+/** The terms of a sum with a plus between them; of a long sum the largest, and how many others are not 0. */
 function sumOf(sizes: number[], whole: boolean, write: (i: number, first: boolean) => Part[]): Part[] {
   const size = (i: number) => Math.abs(sizes[i] ?? 0);
   const indices = sizes.map((_, i) => i);
   const cut = !whole && indices.length > FEW_TERMS;
-  const shown = cut
-    ? indices
-        .sort((i, j) => size(j) - size(i) || i - j)
-        .slice(0, LARGEST)
-        .sort((i, j) => i - j)
-    : indices;
+  const bySize = indices.filter(size).sort((i, j) => size(j) - size(i) || i - j);
+  const shown = cut && bySize.length ? bySize.slice(0, LARGEST).sort((i, j) => i - j) : indices;
   const plus: Part = ["op", " + "];
   const sum = shown.flatMap((i, at) => [...(at ? [plus] : []), ...write(i, at === 0)]);
-  return cut ? [...sum, plus, ["more", `… ${sizes.length - LARGEST} smaller …`]] : sum;
+  const left = bySize.length - shown.length;
+  return cut && left > 0 ? [...sum, plus, ["more", `… ${left} smaller …`]] : sum;
 }
 
 /** A number to two decimals. */

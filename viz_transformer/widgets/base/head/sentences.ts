@@ -77,6 +77,9 @@ function shared({ layer, chosen: { head } }: Pick<Told, "layer" | "chosen">): st
   return each > 1 ? ` Heads ${first} to ${first + each - 1} share them.` : "";
 }
 
+/** What tells the vectors that attention reads from those that the residual connection carries. */
+const afterNorm = ({ normed }: Layer) => (normed ? ", after the layer’s norm" : "");
+
 /** For each step what it does. */
 const SENTENCES: Record<string, (told: Told) => string> = {
   x({ layer, chosen, word, looker }) {
@@ -86,7 +89,7 @@ const SENTENCES: Record<string, (told: Told) => string> = {
     const others = layer.memory
       ? `It attends to the encoder’s ${counted(layer.keys.length, "vector")}.`
       : `The row of ${looker} is the query: the word that attends to the others.`;
-    return `Each word is a row of ${layer.d_model} numbers. ${reads}${others}`;
+    return `Each word is a row of ${layer.d_model} numbers${afterNorm(layer)}. ${reads}${others}`;
   },
   q: ({ layer, looker }) =>
     `The ${layer.d_model} numbers of ${looker} become ${layer.d_head}: its query, what it looks for.`,
@@ -154,8 +157,8 @@ export function meaningOf(layer: Layer, chosen: Choice, { name, row, col }: Cell
   const key = quoted(layer.keys[["seen", "k", "turned_k", "v"].includes(name) ? row : col] ?? "");
   const which = layer.reads ? "the vector that writes" : "the vector of";
   const meanings: Record<string, string> = {
-    x: `number ${col} of ${which} ${word}`,
-    all: `number ${col} of ${which} ${quoted(layer.queries[row] ?? "")}`,
+    x: `number ${col} of ${which} ${word}${afterNorm(layer)}`,
+    all: `number ${col} of ${which} ${quoted(layer.queries[row] ?? "")}${afterNorm(layer)}`,
     seen: `number ${col} of the vector of ${key}`,
     b_q: "a bias, added to every query",
     b_k: "a bias, added to every key",
@@ -226,7 +229,7 @@ export function headlineOf({ layer, worked, chosen, step }: Snapshot): Piece[] {
   const open = Array.from(matrixNamed(worked, "allowed").values).filter(Boolean).length;
   const [n, wide] = [layer.keys.length, layer.d_head];
   const told: Record<string, Piece[]> = {
-    x: [`Each word is a vector of ${layer.d_model} numbers`],
+    x: [`Each word is a vector of ${layer.d_model} numbers${afterNorm(layer)}`],
     q: [
       ...(layer.reads ? ["The vector that writes ", query] : [query]),
       ` becomes a query of ${wide} numbers`,

@@ -1,4 +1,4 @@
-"""Tour of lesson 7: what an untrained model says, by the size of its embeddings."""
+"""Tour of Before the first step: what an untrained model predicts, by the size of its embeddings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from viz_transformer.widgets.tour import Tour
 _CAPTIONS = {
     1.0: "An untrained model has read “el gato”. PyTorch's own embeddings make it sure of “gato”, the "
     "word that it has just read.",
-    0.2: "Embeddings a fifth of the size: smaller logits, a smaller loss, and still an echo.",
+    0.2: "Embeddings a fifth of the size: smaller logits and a smaller loss, and still “gato” comes first.",
     512**-0.5: "1/√512 is the start that suits √d_model. The loss is still three times that of an even bet.",
-    0.02: "0.02, where GPT-2 and BERT start: the loss is close to ln 35, and the echo is still there.",
+    0.02: "0.02, where GPT-2 and BERT start: the loss is close to ln 35, and still “gato” comes first.",
     0.005: "Smaller still: all logits are nearly equal, so this is an even bet on 35 tokens.",
 }
 

@@ -1,0 +1,2 @@
+# %% head_labels.1
+deciding_head = 1

@@ -1,0 +1,144 @@
+"""What a learner did in the course of fourteen lessons is found under today's names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from viz_transformer import progress
+from viz_transformer._files import bundled
+from viz_transformer._renamed import NOTEBOOKS, renamed
+from viz_transformer.cli import main
+from viz_transformer.exercises import exercises_of
+from viz_transformer.exercises.course import LESSONS
+
+#: The exercises of the fourteen lessons, by the names that they had.
+EARLIER = """
+1.1 Count the heads
+1.2 Find the head that tells
+1.3 Read a row in Python
+2.1 Write the ids that the encoder reads
+2.2 Pad the rows
+2.3 Write the cosine
+3.1 Turn a step in the score into a factor
+3.2 Write a softmax that survives large scores
+3.3 Find the usual size of a score
+3.4 Write the table of slopes
+3.5 Find out what a forgotten root does
+4.1 Compute a query by hand
+4.2 Compute the head's output
+4.3 Write the formula as a function
+4.4 Count what additive scoring costs
+4.5 Score every query with every key
+5.1 Name the shape after the split
+5.2 Split the vectors into heads
+5.3 Concatenate the heads
+5.4 Find the head
+5.5 Make six layers that differ
+6.1 Shuffle the words, and take the mean
+6.2 Find a hand that never comes round
+6.3 Compute one row by hand
+6.4 Add the positions
+6.5 Write a rotary score
+7.1 Write a mask by hand
+7.2 Write the decoder's mask
+7.3 Read the leak meter
+7.4 Turn masks around for nn.MultiheadAttention
+7.5 Write a softmax without NaN
+8.1 Normalise one word by hand
+8.2 Write LayerNorm for a whole batch
+8.3 Test whether a layer lets words meet
+8.4 Write the paper's block
+8.5 Name three stacks by their gradients
+9.1 Name the shape of cross-attention's keys
+9.2 Write one head of cross-attention
+9.3 Count one encoder layer of the large model
+9.4 Count any encoder–decoder
+9.5 Give the arguments by name
+9.6 Wire the parts
+10.1 Embed the tokens of a sentence
+10.2 Compute the loss of an even bet
+10.3 Choose the size of the first numbers
+11.1 Shift the targets
+11.2 Compute the loss of one sentence
+11.3 Find the loss of a student who looks at nothing
+11.4 Find the step at which a sentence is learned
+11.5 Write the paper's learning rate
+11.6 Find the lowest loss
+12.1 Count what the cache saves
+12.2 Compute the log-probability of a text
+12.3 Measure how narrowly a text is missed
+12.4 Write the score
+12.5 Find where two texts tie
+12.6 Write the top-p filter
+13.1 Find the best error rate that a head can have
+13.2 Measure a previous-token head
+13.3 Find the head that carries the gender
+13.4 Switch three heads off together
+13.5 Say what two trainings show
+14.1 Make the mask of a padded writer
+14.2 Name the shape that a classifier returns
+14.3 Find out how far looking ahead can take you
+14.4 Count an encoder layer
+14.5 Count DistilBERT to the last parameter
+14.6 Choose a family for each task
+"""
+#: Exercises whose titles have other words now.
+REWORDED = {"5.3"}
+
+
+def test_an_exercise_that_went_elsewhere_is_found_by_its_title() -> None:
+    titles = {one.name: one.title for lesson in LESSONS for one in exercises_of(lesson)}
+    names = {title: name for name, title in titles.items()}
+    wrong = {}
+    for line in EARLIER.split("\n")[1:-1]:
+        name, _, title = line.partition(" ")
+        wanted = names.get(title, renamed(name) if name in REWORDED else "")
+        if renamed(name) != wanted:
+            wrong[name] = f"{title}: say {wanted!r} in renamed.json, which says {renamed(name)!r}"
+    assert wrong == {}
+
+
+def test_notebooks_have_the_names_that_the_table_gives() -> None:
+    there = {path.stem for path in bundled("notebooks").glob("*.ipynb")}
+    assert set(NOTEBOOKS.values()) <= there
+    assert not there & NOTEBOOKS.keys()
+
+
+def test_progress_of_fourteen_lessons_is_carried_over_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "_unwritten", {})
+    solved = {"solved": True, "tries": 2}
+    exercises = dict.fromkeys(("1.1", "7.1", "8.1", "14.6", "clinic.4"), solved)
+    before = json.dumps({"exercises": exercises, "predictions": {"7.p1": 3, "3.p2": 1.5}})
+    Path(progress.FILE).write_text(before, encoding="utf-8")
+    assert progress.solved() == {"1.1", "8.1", "9.1", "13.3", "clinic.4"}
+    assert (progress.prediction_of("8.p1"), progress.prediction_of("scoring.p1")) == (3, 1.5)
+    progress.record_attempt("7.1", passed=True)
+    assert progress.solved() == {"1.1", "7.1", "8.1", "9.1", "13.3", "clinic.4"}
+    assert Path(progress.EARLIER).read_text(encoding="utf-8") == before
+    kept = json.loads(Path(progress.FILE).read_text(encoding="utf-8"))
+    assert kept["course"] == 2
+    assert kept["exercises"]["8.1"] == solved
+
+
+def test_a_folder_of_the_fourteen_lessons_stays_and_one_line_says_what_is_new(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("07_masks", "12_decoding"):
+        (tmp_path / f"{name}.ipynb").write_text("mine", encoding="utf-8")
+    assert main(["lessons", "list", "--folder", str(tmp_path)]) == 0
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if "numbers" in each]
+    assert line == (
+        "The lessons have other numbers now: 07_masks.ipynb is 08_masks.ipynb, 12_decoding.ipynb is "
+        "11_decoding.ipynb. Yours stay as they are."
+    )
+    assert main(["lessons", "reset", "7", "--folder", str(tmp_path)]) == 0
+    assert (tmp_path / "07_what_training_minimises.ipynb").is_file()
+    assert (tmp_path / "07_masks.ipynb").read_text(encoding="utf-8") == "mine"
+    assert main(["lessons", "reset", "07_masks", "--folder", str(tmp_path)]) == 2
+    assert "the lesson 07_masks is 08_masks now" in capsys.readouterr().err

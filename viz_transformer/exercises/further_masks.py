@@ -1,0 +1,279 @@
+"""Exercises of Masks in torch: a mask for a batch, a leak, two polarities, no NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake
+
+_PAD = 0
+
+
+def _ids(rng: np.random.Generator) -> tuple[Any, int]:
+    """Draw ids [batch, position], padded on the left or on the right, and the padding's id."""
+    import torch
+
+    batch, length = int(rng.integers(1, 4)), int(rng.integers(3, 7))
+    ids = rng.integers(1, 9, size=(batch, length))
+    on_the_left = rng.random() < 0.5
+    for row in ids:
+        n_padding = int(rng.integers(1, length - 1))
+        row[slice(None, n_padding) if on_the_left else slice(-n_padding, None)] = _PAD
+    return torch.from_numpy(ids), _PAD
+
+
+def _look_back(ids: Any) -> Any:
+    """Return the look-ahead mask for ids, [query, key]."""
+    import torch
+
+    return torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril()
+
+
+def _decoder_mask(ids: Any, pad_id: int) -> Any:
+    return (ids != pad_id)[:, None, None] & _look_back(ids)  # [batch, 1, query, key]
+
+
+def _two_masks(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Draw a look-ahead mask [1, 1, length, length] and a padding mask [batch, 1, 1, length]."""
+    ids, pad_id = _ids(rng)
+    return _look_back(ids)[None, None], (ids != pad_id)[:, None, None]
+
+
+def _scores(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Draw scores and a mask [query, key]; one row may look at nothing, and one at something."""
+    import torch
+
+    shape = int(rng.integers(2, 5)), int(rng.integers(3, 6))
+    mask = rng.random(shape) < 0.6
+    mask[0], mask[1, :2] = False, (True, False)
+    scores = torch.tensor(rng.normal(scale=2, size=shape), dtype=torch.float32)
+    return scores, torch.from_numpy(mask)
+
+
+def _masked_softmax(scores: Any, mask: Any) -> Any:
+    return _filled_with(-1e30)(scores, mask) * mask
+
+
+def _filled_with(value: float) -> Callable[[Any, Any], Any]:
+    """Return a softmax that puts `value` where the mask is False."""
+    return lambda scores, mask: scores.masked_fill(~mask, value).softmax(-1)
+
+
+EXERCISES = (
+    Exercise(
+        "masks.1",
+        "Write the decoder's mask",
+        Function(
+            _decoder_mask,
+            _ids,
+            (
+                Mistake(
+                    lambda ids, pad_id: (ids != pad_id)[:, None, None] | _look_back(ids),
+                    "You joined the two with “or”, so what one closes the other opens. Both must "
+                    "allow a cell.",
+                ),
+                Mistake(
+                    lambda ids, pad_id: (ids != pad_id)[:, None, :, None] & _look_back(ids),
+                    "You closed the padding's rows and left its columns open. The last axis belongs to "
+                    "the keys, and it is the keys that must not be padding.",
+                ),
+                Mistake(
+                    lambda ids, pad_id: (ids != pad_id)[:, None] & _look_back(ids),
+                    "The values are right, but the axis of the heads is missing. The shape should be "
+                    "[batch, 1, query, key].",
+                ),
+                Mistake(
+                    lambda ids, pad_id: (ids != pad_id) & _look_back(ids),
+                    "ids != pad_id has the shape [batch, key]. Give it axes for the heads and the "
+                    "queries: [:, None, None].",
+                ),
+                Mistake(
+                    lambda ids, pad_id: ids != pad_id,
+                    "That says which keys are words, [batch, key]. It needs axes for heads and queries, "
+                    "and the look-ahead mask.",
+                ),
+                Mistake(
+                    lambda ids, pad_id: ~_decoder_mask(ids, pad_id),
+                    "True and False are swapped. Here True means “may attend”.",
+                ),
+                Mistake(
+                    lambda ids, pad_id: (
+                        (ids != pad_id)[:, None, None] & _look_back(ids)[: len(ids), : len(ids)]
+                    ),
+                    "You made the look-ahead mask as long as the batch, ids.shape[0]. Axis 1 of ids "
+                    "counts positions.",
+                ),
+                Mistake(
+                    lambda ids, pad_id: (ids == pad_id)[:, None, None] & _look_back(ids),
+                    "You hide the words and show the padding. A key may be attended to where ids is "
+                    "not pad_id.",
+                ),
+                Mistake(
+                    lambda ids, pad_id: (ids != pad_id)[:, None, None],
+                    "That is the padding mask alone. The future is still open.",
+                ),
+                Mistake(
+                    lambda ids, pad_id: _look_back(ids).expand(len(ids), 1, -1, -1),
+                    "That is the look-ahead mask alone. Padding on the left is still open.",
+                ),
+                Mistake(
+                    lambda ids, pad_id: (ids != pad_id)[:, None, None] & _look_back(ids).T,
+                    "The look-ahead mask is turned around: every word attends to itself and to what "
+                    "follows. True belongs on the diagonal and below it.",
+                ),
+            ),
+            right="[batch, 1, 1, key] and [1, 1, query, key] together give [batch, 1, query, key].",
+        ),
+        (
+            "padding_mask and causal_mask are imported at the top. Each makes one half.",
+            "causal_mask takes the number of positions: ids.shape[1].",
+        ),
+    ),
+    Exercise(
+        "masks.2",
+        "Read the leak meter",
+        Choice(
+            "the target's padding",
+            ("no padding mask", "polarity inverted", "the target's padding"),
+            (
+                Mistake(
+                    "no padding mask",
+                    "Then both “<pad>” would be open, and each would move outputs. Here one of them is "
+                    "closed. Which of the two languages has just one padding token here?",
+                ),
+                Mistake(
+                    "polarity inverted",
+                    "Then all the words would be closed and all the padding open. Here one “<pad>” is "
+                    "closed.",
+                ),
+            ),
+            "“María ve a la reina” has one padding token, its source has two. So one of the two stays "
+            "open. If both were equally long, nothing would have leaked.",
+        ),
+        (
+            "Set the lab to cross-attention, sentence 2, and try each mistake.",
+            "How many padding tokens has the second sentence in English, and how many in Spanish?",
+        ),
+    ),
+    Exercise(
+        "masks.3",
+        "Turn masks around for nn.MultiheadAttention",
+        Function(
+            lambda causal, padding: (~causal[0, 0], ~padding[:, 0, 0]),
+            _two_masks,
+            (
+                Mistake(
+                    lambda causal, padding: (causal[0, 0], padding[:, 0, 0]),
+                    "The shapes are right, but not the meaning: there True says “may not attend”.",
+                ),
+                Mistake(
+                    lambda causal, padding: (~padding[:, 0, 0], ~causal[0, 0]),
+                    "The two are swapped: return attn_mask first, then key_padding_mask.",
+                ),
+                Mistake(
+                    lambda causal, padding: (~causal, ~padding),
+                    "The meaning is right, but all four axes are still there. attn_mask is [query, key] "
+                    "and key_padding_mask is [batch, key].",
+                ),
+                Mistake(
+                    lambda causal, padding: (causal, padding),
+                    "These are our masks as they were. Invert both, and take away the axes of length 1.",
+                ),
+                Mistake(
+                    lambda causal, padding: (~causal[0, 0], ~padding),
+                    "The look-ahead mask is right. The padding mask still has four axes.",
+                ),
+                Mistake(
+                    lambda causal, padding: ~causal[0, 0],
+                    "That is attn_mask alone. Return both masks, with a comma between them.",
+                ),
+                Mistake(
+                    lambda causal, padding: ~(causal & padding),
+                    "You joined the two. nn.MultiheadAttention takes them apart: return attn_mask, then "
+                    "key_padding_mask.",
+                ),
+                Mistake(
+                    lambda causal, padding: (~causal.squeeze(), ~padding.squeeze()),
+                    "squeeze() removes every axis of length 1, so the batch is lost when it has one "
+                    "sentence. Name the axes that have to go: causal[0, 0] and padding[:, 0, 0].",
+                ),
+                Mistake(
+                    lambda causal, padding: (~causal[0, 0], padding[:, 0, 0]),
+                    "The look-ahead mask is right. The padding mask must be inverted too.",
+                ),
+                Mistake(
+                    lambda causal, padding: (causal[0, 0], ~padding[:, 0, 0]),
+                    "The padding mask is right. The look-ahead mask must be inverted too.",
+                ),
+            ),
+            right="to_torch_mask in viz_transformer.model.masks does the same.",
+        ),
+        (
+            "~mask swaps True and False.",
+            "causal[0, 0] is [query, key], and padding[:, 0, 0] is [batch, key]. Return both, with a "
+            "comma between them.",
+        ),
+    ),
+    Exercise(
+        "masks.4",
+        "Write a softmax without NaN",
+        Function(
+            _masked_softmax,
+            _scores,
+            (
+                Mistake(
+                    _filled_with(-np.inf),
+                    "Every row is right except the one without a key. It is NaN: its sum is 0, and the "
+                    "softmax divides by it.",
+                ),
+                Mistake(
+                    _filled_with(-1e30),
+                    "No NaN. But the row without a key attends to everything equally. After the "
+                    "softmax, how could you set to 0 what the mask closes?",
+                ),
+                Mistake(
+                    lambda scores, mask: scores.softmax(-1) * mask,
+                    "The closed cells are 0, but the open ones don't add up to 1: the softmax gave some "
+                    "weight to closed keys. Close them before it.",
+                ),
+                Mistake(
+                    lambda scores, mask: (scores * mask).softmax(-1),
+                    "A score of 0 is a score like any other and gets its share. A closed cell needs a "
+                    "score so low that no weight is left.",
+                ),
+                Mistake(
+                    lambda scores, mask: (scores * mask).softmax(-1) * mask,
+                    "Before the softmax, a score of 0 still gets its share, so the open cells don't add up "
+                    "to 1. Put a very low number there instead.",
+                ),
+                Mistake(
+                    lambda scores, mask: scores.masked_fill(~mask, -1e30).softmax(0) * mask,
+                    "Your columns add up to 1. The keys are along the last axis: softmax(-1).",
+                ),
+                Mistake(
+                    lambda scores, mask: _masked_softmax(scores, ~mask),
+                    "You closed what is open. Here True means “may attend”.",
+                ),
+                Mistake(
+                    lambda scores, mask: _filled_with(-1e30)(scores, ~mask) * mask,
+                    "You put the low number where the mask is True. Here True means “may attend”, so "
+                    "fill where it is False: ~mask.",
+                ),
+                Mistake(
+                    lambda scores, mask: _filled_with(-1e30)(scores, ~mask),
+                    "You put the low number where the mask is True. Fill where it is False, ~mask, and "
+                    "think of the row without a key.",
+                ),
+            ),
+            right="Weights of 0 give an output of 0. attend in viz_transformer does the same.",
+        ),
+        (
+            "Replace the scores of closed cells by a very low number, such as -1e9, and take the "
+            "softmax. Now no row is NaN.",
+            "Then multiply by the mask. The row without a key becomes 0, and no other row changes.",
+        ),
+    ),
+)

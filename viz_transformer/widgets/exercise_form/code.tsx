@@ -1,0 +1,144 @@
+// Fields for code: lines to put in order, by dragging, by keys or by buttons, and gaps with choices.
+
+import { useRef, useState } from "preact/hooks";
+import { Push } from "../base/card.tsx";
+import { placed } from "./code.ts";
+import type { FieldsProps } from "./fields.tsx";
+
+const HOW =
+  "Put the lines in order, and leave out those that do not belong there. Drag a line, or choose it and use the buttons; " +
+  "with the keys, ↑ and ↓ choose, and Alt with them moves.";
+
+/** The lines of a function, in the order of the answer; below them those that are left out. */
+export function Lines({ asked, given, at, onInput, onCheck }: FieldsProps) {
+  const { lines, head } = asked;
+  const used = given as number[];
+  const unused = lines.map((_, line) => line).filter((line) => !used.includes(line));
+  const all = [...used, ...unused];
+  const list = useRef<HTMLDivElement>(null);
+  const [chosen, setChosen] = useState(all[0]!);
+  const [dragged, setDragged] = useState<number | null>(null);
+  const place = used.indexOf(chosen);
+  const put = (line: number, to: number | null) => onInput((now) => placed(now as number[], line, to));
+  const down = () => put(chosen, place < used.length - 1 ? place + 1 : null);
+  const up = () => put(chosen, place < 0 ? used.length : place - 1);
+  const isUsed = place >= 0;
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!by || event.shiftKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    if (event.altKey) {
+      if (by < 0) up();
+      else if (isUsed) down();
+      return;
+    }
+    const next = all[all.indexOf(chosen) + by];
+    if (next === undefined) return;
+    setChosen(next);
+    list.current!.querySelector<HTMLElement>(`[data-line="${next}"]`)!.focus();
+  }
+  function onPointerMove({ clientY, buttons }: PointerEvent): void {
+    if (!buttons) setDragged(null);
+    if (!buttons || dragged === null) return;
+    const rows = [...list.current!.querySelectorAll<HTMLElement>("[data-line], .vt-left-out")];
+    const above = rows.filter((row) => middle(row) < clientY && row.dataset.line !== String(dragged));
+    const isOut = above.some((row) => row.className === "vt-left-out");
+    put(dragged, isOut ? null : above.length);
+  }
+  const row = (line: number) => (
+    <div
+      key={line}
+      role="option"
+      data-line={line}
+      class={line === dragged ? "vt-dragged" : ""}
+      tabIndex={line === chosen ? 0 : -1}
+      aria-selected={line === chosen}
+      aria-invalid={line === at}
+      onFocus={() => setChosen(line)}
+      onPointerDown={(event) => {
+        const isGrip = (event.target as Element).className === "vt-grip";
+        if (event.button === 0 && (isGrip || event.pointerType === "mouse")) setDragged(line);
+      }}
+    >
+      <span class="vt-grip" aria-hidden="true">
+        ⠿
+      </span>
+      <code>{lines[line]![0]}</code>
+    </div>
+  );
+  return (
+    <>
+      <p class="vt-how">{HOW}</p>
+      <div
+        class="vt-lines"
+        role="listbox"
+        aria-label="lines of code"
+        data-lm-suppress-shortcuts="true"
+        ref={list}
+        {...{
+          onKeyDown,
+          onPointerMove,
+          onPointerUp: () => setDragged(null),
+          onPointerCancel: () => setDragged(null),
+        }}
+      >
+        <div role="group" aria-label={`the answer, below ${head}`}>
+          <code aria-hidden="true">{head}</code>
+          {used.map(row)}
+        </div>
+        <div role="group" aria-label="left out">
+          <p class="vt-left-out" aria-hidden="true">
+            Left out
+          </p>
+          {unused.map(row)}
+        </div>
+      </div>
+      <Push disabled={place === 0} onClick={up}>
+        {isUsed ? "Up" : "Put back"}
+      </Push>
+      {isUsed && <Push onClick={down}>{place < used.length - 1 ? "Down" : "Leave out"}</Push>}
+      <Push onClick={() => onCheck()}>Check</Push>
+      <span aria-live="polite">{isUsed ? `Line ${place + 1} of ${used.length}` : "Left out"}</span>
+    </>
+  );
+}
+
+function middle(row: HTMLElement): number {
+  const { top, height } = row.getBoundingClientRect();
+  return top + height / 2;
+}
+
+/** Code with a field to choose in for each gap. */
+export function Gaps({ asked: { code, gaps }, given, at, onInput, onCheck }: FieldsProps) {
+  const chosen = given as string[];
+  const pieces = code.split("___");
+  return (
+    <>
+      <pre class="vt-gaps">
+        {pieces.map((piece, gap) => (
+          <>
+            {piece}
+            {gap < gaps.length && (
+              <select
+                aria-label={`gap ${gap + 1}`}
+                aria-invalid={gap === at}
+                data-lm-suppress-shortcuts="true"
+                value={chosen[gap]}
+                onChange={({ currentTarget: { value } }) =>
+                  onInput((now) => (now as string[]).with(gap, value))
+                }
+              >
+                <option value="">…</option>
+                {gaps[gap]!.options.map((option) => (
+                  <option key={option}>{option}</option>
+                ))}
+              </select>
+            )}
+          </>
+        ))}
+      </pre>
+      <Push onClick={() => onCheck()}>Check</Push>
+    </>
+  );
+}
