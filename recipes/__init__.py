@@ -2,7 +2,7 @@
 
 This folder stands beside the package in a clone and is in no wheel. ``python -m recipes NAME --out DIR``
 makes the files again, and ``python -m recipes evaluate DIR`` judges one of the three bundled models.
-`english_spanish` is the translator, `spanish_models` the language model and the masked-word model,
+`english_spanish` is the translator, `spanish_models` the language model and the masked language model,
 `single_files` the trainings on six pairs, the position table and the model of attention alone.
 """
 

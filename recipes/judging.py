@@ -74,7 +74,7 @@ class SampledTexts:
 
 @dataclass(frozen=True)
 class GapScore:
-    """How a masked-word model fills gaps, one in each sentence.
+    """How a masked language model fills gaps, one in each sentence.
 
     Attributes:
         n: sentences.
@@ -191,7 +191,7 @@ def fill_gaps(model: MaskedModel, pairs: Sequence[SentencePair], seed: int = 0) 
     """Mask one word of each Spanish sentence and compare what the model and the grammar put there.
 
     Args:
-        model: the masked-word model.
+        model: the masked language model.
         pairs: their Spanish sides are read.
         seed: chooses the words to mask.
 

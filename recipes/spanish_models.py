@@ -1,4 +1,4 @@
-"""The two bundled models that read Spanish alone: a language model and a masked-word model."""
+"""The two bundled models that read Spanish alone: a language model and a masked language model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WATCHED = (
 LANGUAGE_MODEL_WATCHED = tuple(
     TextPair(" ".join(text.split()[: max(2, len(text.split()) - 3)]), text) for text in _WATCHED
 )
-#: The same without a word, for the masked-word model to find.
+#: The same without a word, for the masked language model to find.
 MASKED_MODEL_WATCHED = (
     TextPair("el gato [?] duerme", _WATCHED[0]),
     TextPair("los billetes de Pekín a Lisboa son [?]", _WATCHED[1]),
@@ -90,7 +90,7 @@ def train_masked_model(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Path:
-    """Train the bundled masked-word model on the corpus's Spanish sentences and save the checkpoint.
+    """Train the bundled masked language model on the corpus's Spanish sentences and save the checkpoint.
 
     Arguments, errors and what is the same twice are as in `train_language_model`.
     """

@@ -63,6 +63,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "intervening": {"model", "trace", "tracing", "vocabulary"},
     "attribution": {"intervening", "tracing", "trace", "vocabulary"},
     "experiments": {
+        "translator",
         "config",
         "corpus",
         "vocabulary",
@@ -100,7 +101,7 @@ ALLOWED: dict[str, set[str] | None] = {
     },
     "huggingface_scores": {"intervening", "tracing", "model", "trace"},
     "huggingface_text": {"decoding", "intervening", "tracing", "model", "text_model", "trace"},
-    "tours": {"live", "widgets", "translator", "trace", "analysis", "plots", "recipes"},
+    "tours": {"live", "widgets", "translator", "trace", "analysis", "plots"},
     "labs": None,
     "live": {
         "attribution",

@@ -69,6 +69,7 @@ def test_weights_and_likeliest_words_are_the_model_s(name: str) -> None:
     view, model = view_of(name)
     tokenizer = word_tokenizer(ends=False)
     reply = view.answer({"sentence": TEXT})
+    assert reply["given"] == (0 if name == "BERT" else len(TEXT.split()) - 1)
     tokens = reply["source"] or reply["target"]
     ids = torch.tensor([tokenizer.convert_tokens_to_ids(tokens)])
     trace = vt.capture(model, input_ids=ids, tokens=tokens)

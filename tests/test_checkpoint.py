@@ -225,7 +225,7 @@ def test_links_and_permissions_stay(folder: Path, tmp_path: Path) -> None:
 FAMILIES = {
     "a translator": (Transformer, CONFIG, load_translator),
     "a language model": (DecoderOnly, replace(CONFIG, family="decoder"), load_language_model),
-    "a masked-word model": (
+    "a masked language model": (
         EncoderOnly,
         replace(CONFIG, family="encoder", predicts_words=True, vocab_size=len(WITH_MASK)),
         load_masked_model,

@@ -97,7 +97,7 @@ def test_the_lines_make_the_same_view(name: str) -> None:
     for trait, value in CHOSEN.get(name, {}).items():
         setattr(view, trait, value)
     family = name.partition(" of a ")[2]
-    model = {"language model": small_language_model, "masked-word model": small_masked_model}
+    model = {"language model": small_language_model, "masked language model": small_masked_model}
     names: dict[str, Any] = {
         "vt": vt,
         "model": model.get(family, vt.load_translator)(),

@@ -20,7 +20,7 @@ FEW = pytest.mark.parametrize("n_states", [60, pytest.param(400, marks=pytest.ma
 MODELS = {
     "translator": vt.load_translator,
     "language model": vt.load_language_model,
-    "masked-word model": vt.load_masked_model,
+    "masked language model": vt.load_masked_model,
 }
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")  # they would take most of the time

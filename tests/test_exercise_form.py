@@ -110,7 +110,7 @@ def test_every_answer_gets_python_s_words() -> None:
 
 def test_an_exercise_that_only_python_can_check_asks_for_code() -> None:
     kinds = {each.name: form_of(each)["kind"] for each in EVERY}
-    in_page = {name for name, kind in kinds.items() if kind not in ("lines", "code")}
+    in_page = {name for name, kind in kinds.items() if kind not in ("lines", "gaps", "code")}
     assert in_page == {each.name for each in IN_PAGE}
     large = Exercise("x.1", "Many", Array(np.zeros(41)))
     assert form_of(large) == {"name": "x.1", "title": "Many", "hints": [], "kind": "code"}

@@ -215,7 +215,7 @@ def test_the_message_for_a_model_without_head_says_how_to_get_one():
     model = make(EncoderOnly)
     with pytest.raises(UserError, match=r"no classification head.*n_classes=2"):
         model.classify(model(words(1, 3)))
-    with pytest.raises(UserError, match=r"no masked-word head.*predicts_words=True"):
+    with pytest.raises(UserError, match=r"no masked-language-model head.*predicts_words=True"):
         model.score_words(model(words(1, 3)))
 
 

@@ -27,6 +27,7 @@ def test_heads_are_ranked_by_the_metric_as_rank_heads_does() -> None:
     model, words = gpt2(), tokenizer()
     lab = vt.head_lab(model, CLEAN, tokenizer=words, metric=PAIR, max_new_tokens=2)
     assert lab.metric == list(PAIR)
+    assert lab.query == len(words(CLEAN)["input_ids"]) - 1, "the word that is measured"
     ranking = vt.rank_heads(model, PAIR, CLEAN, tokenizer=words)
     for effect in lab.effects():
         wanted = ranking.changes["decoder"][effect.layer, effect.head]

@@ -122,12 +122,12 @@ def test_unsuitable_models_are_refused_in_one_line(translator) -> None:
     both = {"one": translator, "other": language}
     assert_refused(
         [
-            (lambda: vt.beam_stepper(masked, TEXT), "a masked-word model does not suit a beam stepper"),
+            (lambda: vt.beam_stepper(masked, TEXT), "a masked language model does not suit a beam stepper"),
             (lambda: vt.translation_lab(language, TEXT), "a language model does not suit a translation lab"),
-            (lambda: vt.position_lab(masked, TEXT), "a masked-word model does not suit a position lab"),
+            (lambda: vt.position_lab(masked, TEXT), "a masked language model does not suit a position lab"),
             (
                 lambda: vt.head_lab(3, TEXT),
-                "3 is no translator or language model or masked-word model; give a translator",
+                "3 is no translator or language model or masked language model; give a translator",
             ),
             (lambda: vt.beam_stepper(both, "the cat sleeps"), "of different kinds"),
         ]

@@ -1,95 +1,69 @@
-"""What the tenth lesson says in prose, held to the numbers."""
+"""What lesson 7 says in prose, held to the losses that it speaks of."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 import torch
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson
-from viz_transformer.analysis.cosine_similarity import cosines
-from viz_transformer.corpus import vocabulary_of
-from viz_transformer.corpus.six_pairs import SIX_PAIRS
-from viz_transformer.experiments.initial_loss import UntrainedModel
-from viz_transformer.model.positional import sinusoidal_encoding
+from tests.support.lessons import Lesson, table_under
+from viz_transformer.exercises import exercise, lent
+from viz_transformer.experiments.overfitting import losses_by_data, pairs_for
+
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
 LESSON = Lesson("7")
-D_MODEL = 512
 
 
-@pytest.fixture(scope="module")
-def untrained() -> UntrainedModel:
-    return UntrainedModel(seed=0)
+def test_the_first_curve_begins_above_an_even_bet_and_the_translation_comes_together() -> None:
+    run = vt.load_training("en-es")
+    assert f"starts at {run.losses[0]:.2f}" in LESSON.prose
+    assert math.log(761) < run.losses[0] < math.log(761) + 0.5  # “a little above the even bet”
+    right = run.references[0]
+    first = next(moment for moment in run.moments if moment.translations[0] == right)
+    assert f"at step {first.step} the translation is right" in LESSON.prose
+    assert len(set(run.moments[0].translations[0].split())) == 1  # “one word again and again”
+    below_one = next(step for step, loss in zip(run.steps, run.losses, strict=True) if loss < 1)
+    nearly = [moment.translations[0] for moment in run.moments if below_one <= moment.step <= first.step]
+    assert "gato" in nearly[0]
 
 
-def test_words_drown_unless_they_are_multiplied() -> None:
-    rows = torch.randn(35, D_MODEL, generator=torch.Generator().manual_seed(0)) * D_MODEL**-0.5
-    assert sinusoidal_encoding(8, D_MODEL).norm(dim=1).numpy() == pytest.approx(16)
-    assert rows.norm(dim=1).mean().item() == pytest.approx(1, abs=0.01)
-    assert "The position's vector is sixteen times as long as the token's." in LESSON.prose
-    ids = vocabulary_of(SIX_PAIRS).encode("the cat is black the cat is black")
-    quiet, loud = (
-        cosines(rows[ids] * factor + sinusoidal_encoding(8, D_MODEL)) for factor in (1, D_MODEL**0.5)
-    )
-    for place in range(4):
-        assert quiet[place, place + 1] > 0.95 > 0.8 > quiet[place, place + 4]
-        # “At 22.6 they stand out, …”
-        others = np.delete(loud[place], [place, place + 4])
-        assert loud[place, place + 4] > 0.9 > 0.5 > others.max()
-    # “… a little more like the *cat* beside it than like the *cat* further away.”
-    assert loud[0, 5] < loud[0, 1] < loud[0, 5] + 0.2
+def test_the_worked_sums_are_right(translator: vt.Translator) -> None:
+    assert not LESSON.lacks("(0.105 + 2.303) / 2 = 1.204", cell="surprise")
+    assert [round(-math.log(p), 3) for p in (0.9, 0.1)] == [0.105, 2.303]
+    assert round(-(math.log(0.9) + math.log(0.1)) / 2, 3) == 1.204
+    (la, *_) = translator.log_probs("the teacher sleeps", "la maestra duerme")
+    assert math.exp(la) < 0.5  # “*la* gets less than half of the probability”
+    a, b = ([0.9] * 9 + [0.000001], [0.4] * 10)
+    losses = [sum(-math.log(p) for p in each) / 10 for each in (a, b)]
+    assert [round(each, 2) for each in losses] == [1.48, 0.92]
+    assert "B has 0.92 and A has 1.48" in LESSON["predict-two-models"].replace('"\n    "', "")
+    assert -math.log(0.000001) == pytest.approx(13.8, abs=0.02)
+    assert -math.log(0.000001) > 9 * -math.log(0.9) + 10 * losses[1]
 
 
-def test_one_number_decides_the_first_loss(untrained: UntrainedModel) -> None:
-    assert untrained.n_parameters == 44_119_552
-    large, small = untrained.start(1.0), untrained.start(D_MODEL**-0.5)
-    assert large.loss == pytest.approx(292, rel=0.02)
-    assert small.loss == pytest.approx(10.8, rel=0.03)
-    assert small.loss / math.log(35) == pytest.approx(3, abs=0.15)
-    assert large.echo == small.echo == 1
-    own = [start.logits[2, 2, untrained.read[2, 2]] for start in (large, small)]
-    assert own[0] > 200
-    assert 20 < own[0] / own[1] < 35
-    assert 20 < large.loss / small.loss < 35
-    assert not LESSON.lacks("44 million", "from almost 300 to about 11", "more than 20 times smaller")
-    assert not LESSON.lacks("**three times that of an even bet**")
+def test_a_small_model_memorises_and_the_validation_loss_turns() -> None:
+    found = {n: losses_by_data(n) for n in (20, 100, 400)}
+    assert found[100].training[-1] < 0.05
+    assert found[100].validation[-1] > found[100].even_bet  # “worse than an even bet”
+    assert found[400].best_step > found[20].best_step
+    assert min(found[400].validation) < min(found[20].validation)
+    for each in found.values():
+        assert each.validation[-1] > min(each.validation) + 0.1
+        assert each.training[-1] < min(each.training) + 0.05
+    rows = table_under(LESSON["principle"], "### Exercise 7.4")
+    at = [found[400].steps.index(step) for step in (0, 100, 200, 300)]
+    for name in ("training", "validation"):
+        told = [float(each) for each in rows[f"{name} loss"]]
+        assert told == pytest.approx([getattr(found[400], name)[index] for index in at], abs=0.05)
+    assert exercise("7.4").check(200).passed
+    training, validation = pairs_for(400)
+    assert not {pair.source for pair in training} & {pair.source for pair in validation}
 
 
-def test_too_small_an_initialisation_ignores_the_words(untrained: UntrainedModel) -> None:
-    assert all(untrained.start(std).echo == 1 for std in (0.02, 0.1, 0.2, 2.0))
-    assert untrained.start(0.02).loss < 1.25 * math.log(35)  # as the tour says
-    start = untrained.start(0.005)
-    assert start.loss == pytest.approx(math.log(35), abs=0.02)
-    assert start.echo < 0.6
-    assert np.ptp(start.logits) < 0.1 * np.ptp(untrained.start(D_MODEL**-0.5).logits)
-    assert pytest.approx(0.1, abs=0.02) == 0.005 * D_MODEL**0.5
-    assert not LESSON.lacks(
-        "From a standard deviation of 0.02 upwards",
-        "at 0.005, all logits are nearly equal, and the loss is that of an even bet",
-        "about 0.1 in size after the multiplication",
-    )
-    assert "std=0.005" in LESSON["start-lab"]
-    with pytest.raises(vt.UserError, match="choose 'torch' or 'xavier'"):
-        UntrainedModel(matrices="he")
-    with pytest.raises(vt.UserError, match="must be a number above 0"):
-        untrained.start(0)
-
-
-def test_the_drawn_position_is_the_one_in_the_text(untrained: UntrainedModel, translator) -> None:
-    tokens = untrained.vocabulary.tokens
-    assert [tokens[i] for i in untrained.read[2, :3]] == ["<sos>", "el", "gato"]
-    assert tokens[untrained.wanted[2, 2]] == "es"
-    for cell in ("predict-loss", "start-lab"):
-        assert "sentence=2, place=2" in LESSON[cell]
-    assert f"a vocabulary of {translator.config.vocab_size} tokens" in LESSON.prose
-    assert f"has `d_model` = {translator.config.d_model}" in LESSON.prose
-
-
-@pytest.mark.usefixtures("folder_thrown_away")
-def test_the_prediction_of_what_is_most_alike_is_scored() -> None:
-    names = LESSON.run("start", "lengths", "predict-likeness")
-    names["shown"].guess = "the first “the” and “cat” beside it"
-    assert names["shown"].score == 1
+def test_the_loss_is_that_of_torch() -> None:
+    logits, targets = torch.randn(2, 3, 5), torch.tensor([[1, 2, 0], [3, 4, 1]])
+    theirs = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=0)
+    torch.testing.assert_close(lent.loss(logits, targets, 0), theirs)

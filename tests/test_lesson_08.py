@@ -1,41 +1,22 @@
-"""What the lesson on masks says in prose, held to the models, the mask lab and torch itself."""
+"""What lesson 8 says in prose, held to the models and the mask lab."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
-from torch import nn
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
-from viz_transformer.analysis import lowest_loss
-from viz_transformer.config import TrainConfig
-from viz_transformer.corpus import translation_tokens, vocabulary_of
-from viz_transformer.corpus.batches import batches, pad
+from viz_transformer.corpus.batches import pad
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
-from viz_transformer.model import Interventions, Transformer, attend
-from viz_transformer.model.masks import causal_mask
-from viz_transformer.recipes.six_pairs import SMALL_MODEL
-from viz_transformer.training import fit
-from viz_transformer.translator import Translator
+from viz_transformer.exercises import exercise, lent
+from viz_transformer.experiments.peeking import train_peeking
+from viz_transformer.model import Interventions, masks
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
 LESSON = Lesson("8")
 SENTENCES = ["the black cat is very tired", "Maria sees the queen"]
-RIGHT = {"side": "right", "padding": True, "causal": True, "mistake": "none"}
-
-
-@pytest.fixture
-def vectors() -> tuple[nn.MultiheadAttention, torch.Tensor]:
-    """The lesson's attention and its four vectors [1, 4, 8]."""
-    torch.manual_seed(0)
-    x = torch.randn(1, 4, 8)
-    return nn.MultiheadAttention(8, num_heads=1, batch_first=True), x
 
 
 @torch.no_grad()
@@ -50,130 +31,53 @@ def test_seen_padding_changes_every_vector_and_hidden_padding_none(translator) -
         assert ((change < largest) == hidden).all()
 
 
-class Peeking(Transformer):
-    def target_mask(self, target_ids, interventions=None):
-        return self.target_padding_mask(target_ids).expand(-1, -1, target_ids.shape[1], -1)
-
-
-@pytest.mark.weekly
-def test_a_loss_below_the_lowest_possible_gives_peeking_away() -> None:
-    """“A little above the lowest possible”, and “far below” without the mask."""
-    shares = translation_tokens("the teacher sleeps")
-    people = {("la", "maestra"), ("el", "profesor"), ("el", "maestro"), ("la", "profesora")}
-    assert {spanish[:2] for spanish in shares} == people
-    made = LESSON.run("two-sentences", "masked-trained", "peeking-trained", "too-good-to-be-true-measured")
-    assert len(made["hundred"]) == 100
-    lowest = lowest_loss([shares])
-    with_the_mask, without = (made["train"](kind, made["hundred"])[1] for kind in (Transformer, Peeking))
-    assert lowest < with_the_mask < lowest + 0.04
-    assert without < 0.2 * lowest
-
-
 def test_without_the_look_ahead_mask_the_loss_is_as_low_and_the_translations_wrong() -> None:
-    vocabulary, right, losses = vocabulary_of(SIX_PAIRS), [], []
-    steps = TrainConfig(n_steps=60, batch_size=6, learning_rate=3e-3, warmup_steps=0)
-    for kind in (Transformer, Peeking):
-        torch.manual_seed(0)
-        model = kind(replace(SMALL_MODEL, vocab_size=len(vocabulary)))
-        *_, last = fit(model, batches(SIX_PAIRS, vocabulary, 6, seed=0), steps)
-        learned = Translator(model.eval(), vocabulary)
-        right.append(sum(learned.translate(" ".join(p.source)).text == " ".join(p.target) for p in SIX_PAIRS))
-        losses.append(last.loss)
+    losses, right = [], []
+    for look_ahead in (False, True):
+        learned, loss = train_peeking(SIX_PAIRS, look_ahead=look_ahead)
+        found = [learned.translate(" ".join(pair.source)).text == " ".join(pair.target) for pair in SIX_PAIRS]
+        right.append(sum(found))
+        losses.append(loss)
     assert losses[1] == pytest.approx(losses[0], rel=0.05)
     assert losses[0] < 0.1
     assert right[0] == 6
     assert right[1] <= 3
 
 
-@pytest.fixture(scope="module")
-def lab(translator):
-    return vt.mask_lab(translator, SENTENCES)
+def test_the_leak_meter_says_what_the_lesson_says() -> None:
+    found = LESSON.run("mask-lab", "padded", "leak-meter-written")
+    moved = {
+        looks_ahead: found["leak_meter"](found["logits_of"](looks_ahead), found["written"], 3, found["negra"])
+        for looks_ahead in (False, True)
+    }
+    assert (moved[False][:3] < 1e-4).all()  # “positions 0, 1 and 2 don't change”
+    assert (moved[True][:3] > 0.01).all()
+    assert not LESSON.lacks("*negro*, became *negra*")
 
 
-def leaks(lab, kind: str = "decoder", **mistaken) -> np.ndarray:
-    """Where an output moves that must not, bool [batch, query, key]; the lab stays so set."""
-    for name, value in {"kind": kind, **RIGHT, **mistaken}.items():
-        setattr(lab, name, value)
-    changes = lab.measure()["changes"].transpose(0, 2, 1)
-    return (changes > 1e-4) & lab.batch.real[:, :, None] & ~lab.batch.allowed
+def test_the_lab_opens_with_a_leak_and_has_the_mistakes_that_are_named(translator) -> None:
+    lab = vt.mask_lab(translator, SENTENCES)
 
+    def leaks(**state: object) -> int:
+        right = {"kind": "decoder", "side": "right", "padding": True, "causal": True, "mistake": "none"}
+        for name, value in {**right, **state}.items():
+            setattr(lab, name, value)
+        changes = lab.measure()["changes"].transpose(0, 2, 1)
+        return int(((changes > 1e-4) & lab.batch.real[:, :, None] & ~lab.batch.allowed).sum())
 
-@torch.no_grad()
-def test_one_mask_means_the_opposite_in_torchs_two_attentions(vectors) -> None:
-    attention, x = vectors
-    may = torch.tensor([[True, True, True, False]]).expand(4, 4)
-    one = F.scaled_dot_product_attention(x, x, torch.eye(4)[None], attn_mask=may)
-    _, other = attention(x, x, x, attn_mask=may)
-    assert (one[0, :, 3] == 0).all()
-    assert (other[0, :, 3] == 1).all()
-
-
-@torch.no_grad()
-def test_a_look_ahead_mask_passes_for_padding_where_the_batch_is_as_long(vectors) -> None:
-    attention, _ = vectors
-    look_ahead = ~causal_mask(4)[0, 0]
-    three, four = torch.randn(3, 4, 8), torch.randn(4, 4, 8)
-    with pytest.raises((AssertionError, RuntimeError), match="3"):
-        attention(three, three, three, key_padding_mask=look_ahead)
-    _, weights = attention(four, four, four, key_padding_mask=look_ahead)
-    assert (weights[0] > 0).sum(-1).tolist() == [1] * 4
-    assert (weights[-1] > 0).all()
+    assert not lab.causal
+    assert leaks(causal=False) > 0 == leaks()
+    assert leaks(mistake="source_as_target") > 0
+    assert leaks(kind="cross", causal=False, mistake="target_padding") > 0
 
 
 @torch.no_grad()
-def test_a_row_without_keys_has_three_answers(vectors) -> None:
-    attention, x = vectors
-    scores, nothing = torch.tensor([[2.0, 1.0, 0.0]]), torch.zeros(1, 3, dtype=torch.bool)
-    query, keys = x[0, :1], x[0, :3]
-    lowest = torch.finfo(scores.dtype).min
-    assert scores.masked_fill(~nothing, -torch.inf).softmax(-1).isnan().all()
-    assert attention(query, keys, keys, attn_mask=~nothing)[1].isnan().all()
-    equal = torch.full((1, 3), 1 / 3)
-    torch.testing.assert_close(scores.masked_fill(~nothing, lowest).softmax(-1), equal)
-    unit = torch.eye(3)
-    assert (F.scaled_dot_product_attention(query, keys, unit, attn_mask=nothing) == 0).all()
-    assert (attend(query, keys, keys, nothing)[1] == 0).all()
-
-
-def test_nan_in_a_row_that_no_loss_reads_reaches_every_weight(vectors) -> None:
-    attention, x = vectors
-    closed = ~causal_mask(4)[0, 0]
-    closed[0] = True
-    step = torch.optim.SGD(attention.parameters(), lr=0.1)
-    loss = attention(x, x, x, attn_mask=closed)[0][0, 1:].square().mean()
-    loss.backward()
-    assert torch.isfinite(loss)
-    assert attention.in_proj_weight.grad.isnan().all()
-    step.step()
-    assert attention.in_proj_weight.isnan().all()
-    assert attention.out_proj.weight.isnan().all()
-
-
-def test_each_mistake_leaks_where_the_lesson_says(lab) -> None:
-    # The lesson replaces “negro” by the word that the lab takes.
-    assert lab.batch.keys[0][3] == "negro"
-    assert lab.measure()["replacements"][0][3] == "negra"
-    assert "*negro*, became *negra*" in LESSON.prose
-    assert 'ids_of(["negra"])' in LESSON["leak-meter-written"]
-    # Without a padding mask nothing leaks in the decoder, while padding stands on the right.
-    assert not leaks(lab, padding=False).any()
-    assert leaks(lab, padding=False, side="left").any()
-    # With the source's padding for the target's, a word leaks into its own row.
-    places = np.argwhere(leaks(lab, mistake="source_as_target"))
-    assert len(places)
-    assert (places[:, 1] == places[:, 2]).all()
-    # The colleague's meter: keys 5 and 6 of the second sentence are padding, and 1 of its targets.
-    for made, moved in (
-        ({"padding": False}, [True, True]),
-        ({"mistake": "inverted"}, [True, True]),
-        ({"mistake": "target_padding"}, [True, False]),
-    ):
-        found = leaks(lab, "cross", causal=False, **made)
-        assert lab.batch.keys[1][4:] == ["<eos>", "<pad>", "<pad>"]
-        assert not found[0].any(), made
-        assert [bool(found[1, :, key].any()) for key in (5, 6)] == moved, made
-    assert lab.batch.targets[1].count("<pad>") == 1
-    # With left padding the first row of the second sentence is empty.
-    leaks(lab, side="left")
-    assert not lab.mask[1, 0, 0].any()
-    assert lab.mask[1, 0, 1:].any(-1).all()
+def test_what_students_write_is_what_the_package_computes() -> None:
+    ids = torch.tensor([[3, 4, 0], [5, 0, 0]])
+    assert torch.equal(lent.padding_mask(ids, 0), masks.padding_mask(ids, 0))
+    assert torch.equal(lent.causal_mask(5), masks.causal_mask(5)[0, 0])
+    query, key, value = torch.randn(3, 2, 4, 5, 8)
+    mask = lent.causal_mask(5)
+    theirs = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    torch.testing.assert_close(lent.attend(query, key, value, mask)[0], theirs)
+    assert exercise("8.4").check(lent.attend).answered

@@ -1,149 +1,83 @@
-"""What the lesson on the block says in prose, held to the models that it speaks of."""
+"""What lesson 9 says in prose, held to the parts and to torch's own."""
 
 from __future__ import annotations
 
-import re
-
-import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
+from torch import nn
 
 from tests.support.lessons import Lesson
-from viz_transformer.exercises import exercise
-from viz_transformer.experiments.depth import gradients_by_depth, losses_by_depth
-from viz_transformer.model import Interventions
+from viz_transformer.exercises import exercise, lent
+from viz_transformer.exercises.against_torch import with_torch
 from viz_transformer.widgets.block_lab.live import block_spread
 
-# The deep models are many layers: without a check of every shape they take a third of the time.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
 LESSON = Lesson("9")
-SENTENCE = "the black cat sleeps"
 
 
-def embedded(translator, *sentences: str) -> torch.Tensor:
-    ids = [translator.vocabulary.source_ids(sentence) for sentence in sentences]
-    with torch.no_grad():
-        return translator.model.embed_source(torch.tensor(ids))
+def size(module: nn.Module) -> int:
+    return sum(each.numel() for each in module.parameters())
 
 
-def test_the_feed_forward_network_holds_nearly_as_many_numbers_as_attention(translator) -> None:
-    block = translator.model.encoder.layers[0]
-    counts = {name: sum(p.numel() for p in part.parameters()) for name, part in block.named_children()}
-    assert len(counts) == 4  # “Four parts.”
-    assert 0.9 < counts["feed_forward"] / counts["self_attention"] < 1
-    assert counts["self_attention_residual"] < 0.01 * counts["self_attention"]
-
-
-@torch.no_grad()
-def test_two_lines_are_the_block(translator) -> None:
-    block = translator.model.encoder.layers[0]
-    x = embedded(translator, SENTENCE)
-    assert x.shape == (1, 5, 64)
-    h = block.self_attention_residual.norm(x + block.self_attention(x, x)[0])
-    output = block.feed_forward_residual.norm(h + block.feed_forward(h))
-    of_the_block, _ = block(x, torch.ones(1, 1, 1, 5, dtype=torch.bool))
-    torch.testing.assert_close(output, of_the_block, atol=1e-5, rtol=0)
-
-
-def test_layer_norm_gives_every_word_mean_0_and_spread_1(translator) -> None:
-    x = embedded(translator, SENTENCE)
-    before, after = x.std(-1, correction=0), F.layer_norm(x, (64,))
-    assert before.max() > 1.4 * before.min()
-    assert after.mean(-1).abs().max() < 0.005
-    assert (after.std(-1, correction=0) - 1).abs().max() < 0.005
-
-
-def test_a_sentence_depends_on_its_neighbour_with_batch_norm_alone(translator) -> None:
-    cow = embedded(translator, SENTENCE, "the white cow sleeps")
-    queen = embedded(translator, SENTENCE, "the queen sees me")
-    for axes, changes in ((-1, False), ((0, 1), True)):
-        one, other = (
-            ((x - x.mean(axes, keepdim=True)) / x.std(axes, keepdim=True, correction=0))[0]
-            for x in (cow, queen)
-        )
-        assert ((one - other).abs().max() > 0.5) == changes
-        assert changes or torch.equal(one, other)
-
-
-def test_attention_moves_information_between_tokens(translator) -> None:
-    """In the view every word notices; in the first block, where words attend to <eos>, hardly any."""
-    vocabulary = translator.vocabulary
-    words = vocabulary.tokens_of(vocabulary.source_ids(SENTENCE))
-    cat, end = words.index("cat"), words.index("<eos>")
-    others = np.array([word not in ("cat", "<eos>") for word in words])
-    for changed in range(5):
-        last = block_spread(translator, SENTENCE, changed)["self-attention"]
-        assert last.min() > 0.05
-    first = {place: block_spread(translator, SENTENCE, place, layer=0) for place in (cat, end)}
-    assert first[cat]["self-attention"][others].max() < 0.005  # “hardly move”
-    assert first[end]["self-attention"].min() > 0.5
-    with torch.no_grad():
-        _, weights = translator.model.encoder.layers[0].self_attention(*[embedded(translator, SENTENCE)] * 2)
-    assert weights[0, :, :end, end].min() > 0.95  # “to hardly anything else”
-
-
-def test_the_translator_relies_on_its_sums_and_on_its_norms(translator) -> None:
-    sentence = "the dog sees the cat"
-    whole = translator.translate(sentence).text
-    assert whole == "el perro ve el gato"
-    for changes in (Interventions(residual=False), Interventions(layer_norm=False)):
-        assert translator.translate(sentence, interventions=changes).text != whole
-
-
-def test_post_norm_s_message_fades_with_depth_and_without_sums_there_is_a_cliff() -> None:
-    fading = []
-    for n_layers in (2, 6, 12, 24):
-        post, pre = (gradients_by_depth(n_layers, norm) for norm in ("post", "pre"))
-        fading.append(post.decoder[-1] / post.decoder[0])
-        assert pre.decoder[0] > pre.decoder[-1]  # “it gets more than the last, at every depth”
-    assert fading == sorted(fading)
-    assert fading[-1] > 1000
-    # “The encoder's line falls far less”
-    assert max(post.encoder) / min(post.encoder) < 0.02 * fading[-1]
-    # Without norms the numbers overflow.
-    assert not np.isfinite(gradients_by_depth(24, "none").decoder[0])
-    for n_layers in (6, 24):
-        found = gradients_by_depth(n_layers, residual=False)
-        assert max(found.decoder[: n_layers // 2]) < 1e-20  # “a computer can't tell from 0”
-        assert min(found.decoder[-1], *found.encoder) > 0.1
-    said = ("nothing reaches the decoder's first layers", "The *encoder's* gradient still arrives")
-    assert not LESSON.lacks(*said)
-
-
-def test_pre_norm_learns_where_post_norm_is_stuck() -> None:
-    post, pre = (losses_by_depth(8, norm, n_steps=20) for norm in ("post", "pre"))
-    assert pre[-1] < 0.4  # “nearly there”
-    assert post[-1] > 1.5  # “far behind”
-    assert "losses_by_depth(8, norm, n_steps=20)" in LESSON["train"]
-
-
-def test_the_table_of_three_stacks_was_measured() -> None:
-    found = {
-        "A": gradients_by_depth(6, "pre").decoder,
-        "B": gradients_by_depth(6, "post", residual=False).decoder,
-        "C": gradients_by_depth(6, "post").decoder,
+def test_the_counts_are_right(translator) -> None:
+    attention, network = lent.MultiHeadAttention(64, 4), lent.feed_forward(64, 128)
+    assert f"{size(attention):,}" == "16,640"
+    assert f"{size(network):,}" == "16,576"
+    assert not LESSON.lacks("= 16,640", "= 16,576", cell="count-text")
+    assert size(translator.model.encoder.layers[0].self_attention) == 16_640
+    with torch.device("meta"):
+        large = lent.Transformer(37_000, 512, 8, 2048, 6)
+    sizes = {
+        part: sum(each.numel() for name, each in large.named_parameters() if part in name) / 1e6
+        for part in ("attention", "feed_forward", "table")
     }
-    for name, measured in found.items():
-        (row,) = re.findall(rf"^\| \*\*{name}\*\* \|(.*)\|$", LESSON["exercise-5"], re.MULTILINE)
-        told = [float(value) for value in row.split("|")]
-        layers = [measured[layer] for layer in (0, 1, 3, 5)]
-        np.testing.assert_allclose(told, layers, rtol=0.06, atol=1e-16)
-    assert exercise("9.5").check(["pre-norm", "no sums", "post-norm"]).passed
+    assert [round(each) for each in sizes.values()] == [19, 25, 19]
+    assert round(size(large) / 1e6) == 63
+    assert "63 million" in LESSON["predict-share"]
 
 
-def test_each_wrong_answer_gets_its_message() -> None:
-    for answer in (
-        lambda x: (x - x.mean(-1)) / x.std(-1, keepdim=True, correction=0),
-        lambda x: (x - x.mean(-1, keepdim=True)) / x.std(-1),
-        lambda x: (x - x.mean(-1)) / (x.var(-1, correction=0) + 1e-5).sqrt(),
-    ):
-        assert "keepdim=True" in exercise("9.2").check(answer).message
-    # A message names functions and the parts of a block in a word each.
-    block = exercise("9.4").check(lambda x, attention, norm_1, feed_forward, norm_2: x).message
-    layer = exercise("9.3").check(lambda layer, x: None).message
-    assert "(x, attention, norm_1, feed_forward, norm_2) has the right shape" in block
-    assert "layer=a function" in layer
-    assert "0x" not in block + layer
-    assert "\n" not in block + layer
+def test_the_worked_example_is_right() -> None:
+    given = torch.tensor([3.0, 9, 11, 17])
+    assert (given.mean(), given.var(correction=0)) == (10, 25)
+    assert nn.functional.layer_norm(given, (4,)).tolist() == pytest.approx([-1.4, -0.2, 0.2, 1.4], abs=1e-4)
+
+
+def test_in_training_batch_norm_mixes_sentences_and_at_inference_it_does_not() -> None:
+    norm, one = nn.BatchNorm1d(8), torch.randn(4, 8)
+    together = [torch.cat([one, other]) for other in torch.randn(2, 4, 8)]
+    for is_training in (True, False):
+        first, second = (norm.train(is_training)(each)[:4] for each in together)
+        assert torch.equal(first, second) != is_training
+    first, second = (lent.LayerNorm(8)(each)[:4] for each in together)
+    assert torch.equal(first, second)
+
+
+def test_one_changed_word_changes_no_other_in_the_feed_forward_network(translator) -> None:
+    spread = block_spread(translator, "the black cat sleeps", 2)["feed-forward"]
+    assert [each > 1e-4 for each in spread] == [False, False, True, False, False]
+
+
+def test_the_whole_equals_torchs_with_the_same_parameters() -> None:
+    found = LESSON.run("whole-picture", "feed-forward", "torch-equal")
+    assert found["difference"] < 1e-5
+    assert not LESSON.lacks("must give the same logits", cell="torch-text")
+    mixed = lent.Transformer(35, 32, 4, 64, 2)
+    for parameter in mixed.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    with torch.no_grad():
+        torch.testing.assert_close(
+            with_torch(mixed)(found["source"], found["target"]),
+            mixed(found["source"], found["target"]),
+            atol=1e-4,
+            rtol=1e-4,
+        )
+
+
+def test_a_class_that_is_not_written_yet_is_no_wrong_answer() -> None:
+    class LayerNorm(lent.LayerNorm):
+        def forward(self, x):
+            return ...
+
+    assert not exercise("9.1").check(LayerNorm).answered
+    assert not exercise("9.1").check(nn.LayerNorm).passed

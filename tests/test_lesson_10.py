@@ -23,12 +23,12 @@ LESSON = Lesson("10")
 
 
 @pytest.fixture(scope="module")
-def lesson(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def lesson() -> dict[str, Any]:
     """The names that the lesson's code cells leave behind, unanswered."""
     with pytest.MonkeyPatch.context() as patch, threads(torch.get_num_threads()):
         # Hundreds of steps: their shapes are checked elsewhere.
         patch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-        return LESSON.run_whole(tmp_path_factory.mktemp("lesson"))
+        return LESSON.run_whole()
 
 
 def shares(run: vt.TrainingTrace, kind: str = "cross") -> np.ndarray:

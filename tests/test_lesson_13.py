@@ -11,15 +11,14 @@ import torch
 import viz_transformer as vt
 from tests.support.lessons import Lesson
 from tests.support.source_code import ROOT
-from viz_transformer.exercises import exercise
-from viz_transformer.model import attend
+from viz_transformer.exercises import exercise, lent
 
 LESSON = Lesson("13")
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return LESSON.run_whole(tmp_path_factory.mktemp("lesson"))
+def names() -> dict[str, Any]:
+    return LESSON.run_whole()
 
 
 def test_every_prediction_is_scored(names: dict[str, Any]) -> None:
@@ -51,9 +50,9 @@ def test_sizes_and_shares_are_those_of_the_recordings() -> None:
 
 
 def test_a_cache_gives_the_same_logits_and_a_rotary_score_depends_on_the_distance(
-    capsys: pytest.CaptureFixture[str], tmp_path: Any
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    LESSON.run_whole(tmp_path)
+    LESSON.run_whole()
     said = capsys.readouterr().out
     assert [f"{length} True" in said for length in range(1, 7)] == [True] * 6
     one, two, three, other = (line.rpartition(" ")[2] for line in said.splitlines() if "query at" in line)
@@ -73,12 +72,10 @@ def test_attention_grows_with_the_square_and_the_feed_forward_network_with_the_l
 
 def test_a_step_with_a_cache_is_the_last_row_of_attention() -> None:
     query, key, value = torch.randn(3, 2, 5, 4)  # each [head, position, d_head]
-    step: dict[str, Any] = {"attend": attend, "torch": torch}
-    exec((ROOT / "teaching" / "solutions" / "lesson_13.py").read_text(encoding="utf-8"), step)
     last = slice(4, None)
-    output, keys, values = step["cached_step"](
+    output, keys, values = lent.cached_step(
         query[:, last], key[:, last], value[:, last], key[:, :4], value[:, :4]
     )
-    torch.testing.assert_close(output, attend(query[:, last], key, value)[0])
+    torch.testing.assert_close(output, lent.attend(query[:, last], key, value)[0])
     torch.testing.assert_close(keys, key)
     torch.testing.assert_close(values, value)

@@ -80,13 +80,13 @@ def test_the_tables_tell_published_sizes(translator: vt.Translator, ours: ModelC
             "GPT-2, small": head_sizes(GPT2.n_embd, GPT2.n_embd // GPT2.n_head),
             "Llama, 7B (table 2)": head_sizes(llama[0], llama[0] // llama[1]),
         },
-        ("8", "remember", (1, 2)): {
+        ("masks", "real", (1, 2)): {
             "this translator's decoder": masks(ours.max_length, translator.vocabulary.pad_id),
             "BERT, base": masks(BERT.max_position_embeddings, BERT.pad_token_id),
             "GPT-2, small": masks(GPT2.n_positions, GPT2.pad_token_id),
             "Mistral, 7B (table 1)": masks(MISTRAL.sliding_window, MISTRAL.pad_token_id),
         },
-        ("7", "real", (0, 1)): {
+        ("initial_loss", "real", (0, 1)): {
             "the first Transformer, base": (512, f"1/√d_model = {512**-0.5:.3f}"),
             "GPT-2, small": (GPT2.n_embd, GPT2.initializer_range),
             "BERT, base": (BERT.hidden_size, BERT.initializer_range),
@@ -168,7 +168,7 @@ def test_9_how_their_blocks_are_built(ours: ModelConfig) -> None:
         layers = f"{config.n_encoder_layers} + {config.n_decoder_layers}"
         return block(layers, config.norm, config.d_model, config.d_ff, config.activation)
 
-    found = {name: [*row[:2], row[2].casefold()] for name, row in rows("9", "remember").items()}
+    found = {name: [*row[:2], row[2].casefold()] for name, row in rows("block").items()}
     llama = (LLAMA.num_hidden_layers, "pre", LLAMA.hidden_size, LLAMA.intermediate_size, "SwiGLU")
     assert found == {
         OURS: of_a_pair(ours),

@@ -1,4 +1,4 @@
-"""The masked-word model: a gap's words, a text's pseudo-log-likelihood, and what it refuses."""
+"""The masked language model: a gap's words, a text's pseudo-log-likelihood, and what it refuses."""
 
 from __future__ import annotations
 

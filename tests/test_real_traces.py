@@ -10,7 +10,7 @@ import pytest
 
 import viz_transformer as vt
 from tests.support.source_code import ROOT
-from viz_transformer.recipes.saved_traces import REAL_TRACES
+from viz_transformer.trace import REAL_TRACES
 
 FOLDER = ROOT / "data" / "real"
 MADE_BY = json.loads((FOLDER / "made_by.json").read_text(encoding="utf-8"))

@@ -38,14 +38,14 @@ def loaded(kind: str) -> tuple[TextModel, str]:
         return load_translator(), SENTENCE
     if kind == "language model":
         return vt.load_language_model(), "el gato"
-    if kind == "masked-word model":
+    if kind == "masked language model":
         return vt.load_masked_model(), "el [?] negro duerme"
     if kind == "pre-norm, rotary":
         return other_translator(norm="pre", positional="rotary", activation="gelu"), SENTENCE
     return other_translator(tie_embeddings=False, positional="learned", scoring="additive"), SENTENCE
 
 
-KINDS = ("translator", "language model", "masked-word model", "pre-norm, rotary", "additive, untied")
+KINDS = ("translator", "language model", "masked language model", "pre-norm, rotary", "additive, untied")
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -164,7 +164,7 @@ def test_the_page_counts_steps_as_python_does() -> None:
         assert rows == {key: n for key, n in ours.items() if n}
 
 
-@pytest.mark.parametrize("kind", ["translator", "language model", "masked-word model"])
+@pytest.mark.parametrize("kind", ["translator", "language model", "masked language model"])
 def test_the_figure_draws_the_boxes_of_the_open_layers(kind: str) -> None:
     model, text = loaded(kind)
     view = architecture(model, text, step=0)

@@ -53,7 +53,14 @@ GROUPS = {
         "compare_scorings",
         "MaskTester",
     ],
-    "Predictions": ["prediction", "predict_choice", "predict_number", "predict_row", "explain"],
+    "Predictions": [
+        "prediction",
+        "predict_choice",
+        "predict_number",
+        "predict_row",
+        "explain",
+        "share_predictions",
+    ],
     "Pages, the course, errors": ["export_html", "show_source", "show_tensor", "you_are_here", "UserError"],
 }
 #: Rooms whose names one imports from where they are: ``from viz_transformer.corpus import translations``.

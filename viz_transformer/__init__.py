@@ -30,6 +30,7 @@ _PUBLIC = {
     "BeamStepper": "widgets.beam_stepper",
     "BlockLab": "widgets.block_lab",
     "Causes": "widgets.causes",
+    "ClassPredictions": "widgets.class_predictions",
     "DecodeTrace": "trace",
     "EmbeddingMap": "widgets.embedding_map",
     "FigureLab": "widgets.figure_lab",
@@ -66,6 +67,7 @@ _PUBLIC = {
     "bertviz_views": None,
     "block_lab": "widgets.block_lab.live",
     "capture": "tracing",
+    "class_predictions": "widgets.class_predictions.live",
     "compare_scorings": "experiments.scoring",
     "embedding_map": "widgets.embedding_map.live",
     "exercises": None,
@@ -99,10 +101,11 @@ _PUBLIC = {
     "predict_row": "widgets.prediction.live",
     "prediction": "widgets.prediction.live",
     "rank_heads": "intervening",
-    "real_next_words": "recipes",
-    "real_trace": "recipes",
+    "real_next_words": "trace",
+    "real_trace": "trace",
     "scaling_lab": "widgets.scaling_lab",
     "schedule_lab": "widgets.schedule_lab",
+    "share_predictions": "widgets.class_predictions.live",
     "show_source": "source_code",
     "show_tensor": "tensor_picture",
     "softmax_lab": "widgets.softmax_lab",
@@ -139,14 +142,14 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.model import Interventions as Interventions
     from viz_transformer.model import from_huggingface as from_huggingface
     from viz_transformer.recipes import load_training as load_training
-    from viz_transformer.recipes import real_next_words as real_next_words
-    from viz_transformer.recipes import real_trace as real_trace
     from viz_transformer.source_code import show_source as show_source
     from viz_transformer.tensor_picture import show_tensor as show_tensor
     from viz_transformer.tours import lesson_tour as lesson_tour
     from viz_transformer.trace import DecodeTrace as DecodeTrace
     from viz_transformer.trace import ForwardTrace as ForwardTrace
     from viz_transformer.trace import TrainingTrace as TrainingTrace
+    from viz_transformer.trace import real_next_words as real_next_words
+    from viz_transformer.trace import real_trace as real_trace
     from viz_transformer.tracing import capture as capture
     from viz_transformer.translator import Translator as Translator
     from viz_transformer.translator import load_translator as load_translator
@@ -164,6 +167,9 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.widgets.causes import explore_attribution as explore_attribution
     from viz_transformer.widgets.causes import explore_lens as explore_lens
     from viz_transformer.widgets.causes.live import patch_lens as patch_lens
+    from viz_transformer.widgets.class_predictions import ClassPredictions as ClassPredictions
+    from viz_transformer.widgets.class_predictions.live import class_predictions as class_predictions
+    from viz_transformer.widgets.class_predictions.live import share_predictions as share_predictions
     from viz_transformer.widgets.embedding_map import EmbeddingMap as EmbeddingMap
     from viz_transformer.widgets.embedding_map.live import embedding_map as embedding_map
     from viz_transformer.widgets.explorer import AttentionExplorer as AttentionExplorer

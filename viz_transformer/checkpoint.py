@@ -40,7 +40,7 @@ Model = TypeVar("Model", bound=Transformer | DecoderOnly | EncoderOnly)
 _FAMILIES: dict[str, tuple[type, str, str, str]] = {
     "encoder-decoder": (Transformer, "a translator", "load_translator", "en-es"),
     "decoder": (DecoderOnly, "a language model", "load_language_model", "language-model"),
-    "encoder": (EncoderOnly, "a masked-word model", "load_masked_model", "masked-model"),
+    "encoder": (EncoderOnly, "a masked language model", "load_masked_model", "masked-model"),
 }
 
 

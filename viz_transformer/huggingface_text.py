@@ -171,6 +171,10 @@ class HuggingFaceText(HuggingFaceReader):
             self._known = (of, self._write(text, None))
         return self._known[1]
 
+    def n_given(self, text: str) -> int:
+        """Return how many of the tokens that a language model is judged by the text gives."""
+        return len(self._read(text)) - 1 if self.task == "continue" else 0
+
     def decode(
         self, text: str, beam_width: int = 4, length_penalty: float = 1.0, *, attention: bool = False
     ) -> DecodeTrace:

@@ -177,6 +177,10 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
         self._check_length(read, "text")
         return read, [*words, self.vocabulary.eos_id]
 
+    def n_given(self, text: str) -> int:
+        """Return how many tokens of what `answer` returns are those of the text."""
+        return len(self._given(text)) - 1
+
     def _given(self, text: str) -> list[int]:
         """Return what the model reads of a text that goes on."""
         return self._read_and_written(text)[0] if given_text(text).strip() else [self.vocabulary.sos_id]

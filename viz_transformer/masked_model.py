@@ -1,4 +1,4 @@
-"""The masked-word model: the words that fit a gap, from what stands on both sides of it."""
+"""The masked language model: the words that fit a gap, from what stands on both sides of it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         vocabulary: its `Vocabulary` of words, which has a ``<mask>``.
     """
 
-    name, task = "a masked-word model", "fill"
+    name, task = "a masked language model", "fill"
 
     def __init__(self, model: EncoderOnly, vocabulary: Vocabulary) -> None:
         """Join a model and its vocabulary.
@@ -52,7 +52,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         """
         if not model.config.predicts_words or vocabulary.mask_id is None:
             raise UserError(
-                "a masked-word model scores the words of a vocabulary with a <mask>; make them with "
+                "a masked language model scores the words of a vocabulary with a <mask>; make them with "
                 "ModelConfig(family='encoder', predicts_words=True, …) and Vocabulary(…, mask=True)"
             )
         super().__init__(model, vocabulary, TracedEncoderOnly(model.config))
@@ -210,7 +210,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
 
 
 def load_masked_model(folder: str | os.PathLike[str] | None = None, *, checked: bool = True) -> MaskedModel:
-    """Load a masked-word model.
+    """Load a masked language model.
 
     >>> import viz_transformer as vt
     >>> vt.load_masked_model().trace("el gato [?]").kinds

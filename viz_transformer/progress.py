@@ -20,6 +20,10 @@ EARLIER = "progress.course-1.json"
 
 #: How long a check waits for another lesson's kernel, which writes for milliseconds unless it was stopped.
 _WAIT_S = 5.0
+#: What reading a file raises that another program wrote, or that is damaged.
+UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+#: In files of learners whose teacher collects predictions.
+_OF_A_CLASS = ("asked", "discussed", "shares_predictions")
 #: The progress if the folder cannot be written to; it then lasts as long as the kernel.
 _unwritten: dict[str, dict[str, Any]] = {}
 #: Under ``"course"`` in a file whose names are those of the thirteen lessons.
@@ -37,14 +41,44 @@ def record_attempt(exercise: str, passed: bool) -> None:
             _write(everything)
 
 
-def record_prediction(prediction: str, guess: Any) -> None:
-    """Keep a prediction; a second one changes nothing, unless it says how the first, a sentence, holds."""
+def record_prediction(prediction: str, guess: Any, asked: dict[str, Any] | None = None) -> None:
+    """Keep a prediction; a second one changes nothing, unless it says how the first, a sentence, holds.
+
+    Args:
+        prediction: its name, such as ``"3.p1"``.
+        guess: what was predicted.
+        asked: the question, as `class_predictions` shows it.
+    """
     with one_at_a_time(FILE, _WAIT_S):
         everything = _read()
         kept = everything["predictions"].get(prediction)
         if kept is None or (isinstance(kept, dict) and kept.get("holds") is None):
             everything["predictions"][prediction] = guess
+            if asked is not None:
+                everything.setdefault("asked", {})[prediction] = asked
             _write(everything)
+
+
+def record_discussed(prediction: str, guess: Any) -> None:
+    """Keep the answer after a discussion; a second one changes nothing."""
+    with one_at_a_time(FILE, _WAIT_S):
+        everything = _read()
+        if prediction not in everything.setdefault("discussed", {}):
+            everything["discussed"][prediction] = guess
+            _write(everything)
+
+
+def share_predictions(agreed: bool) -> None:
+    """Keep whether the learner agrees that the predictions are counted with those of the class."""
+    with one_at_a_time(FILE, _WAIT_S):
+        everything = _read()
+        everything["shares_predictions"] = {"agreed": bool(agreed)}
+        _write(everything)
+
+
+def shares_predictions() -> bool:
+    """Return whether the learner agrees that the predictions are counted with those of the class."""
+    return _read().get("shares_predictions", {}).get("agreed") is True
 
 
 def solved() -> set[str]:
@@ -57,21 +91,36 @@ def prediction_of(prediction: str) -> Any:
     return _read()["predictions"].get(prediction)
 
 
+def discussed(prediction: str) -> Any:
+    """Return the answer after a discussion, or None if there was none."""
+    return _read().get("discussed", {}).get(prediction)
+
+
+def read_file(path: Path) -> dict[str, dict[str, Any]]:
+    """Return what is kept in a learner's file; raise one of `UNREADABLE` if it is none."""
+    return _known(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _known(found: Any) -> dict[str, dict[str, Any]]:
+    tries = {
+        str(name): {"solved": entry["solved"] is True, "tries": int(entry["tries"])}
+        for name, entry in found["exercises"].items()
+    }
+    of_a_class = {name: dict(found[name]) for name in _OF_A_CLASS if name in found}
+    return {"exercises": tries, "predictions": dict(found["predictions"]), **of_a_class}
+
+
 def _read() -> dict[str, dict[str, Any]]:
     if _unwritten:
         return _unwritten
     path = Path(FILE)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        tries = {
-            str(name): {"solved": entry["solved"] is True, "tries": int(entry["tries"])}
-            for name, entry in found["exercises"].items()
-        }
-        known = {"exercises": tries, "predictions": dict(found["predictions"])}
+        known = _known(found)
         return known if found.get("course") == _COURSE else _carried_over(known, path)
     except FileNotFoundError:
         pass
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except UNREADABLE:
         # Another program's file, or damaged: moved aside rather than overwritten.
         backup = path.with_name(f"progress.unreadable-{math.floor(path.stat().st_mtime)}.json")
         if not backup.exists():

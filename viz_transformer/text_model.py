@@ -80,7 +80,7 @@ class TextModel(ABC, Generic[Model, Traced, Words]):
     def answer(self, text: str, interventions: Interventions | None = None) -> tuple[str, ...]:
         """Return the tokens of the best that the model finds for a text.
 
-        A translator translates it, a language model continues it and a masked-word model fills its
+        A translator translates it, a language model continues it and a masked language model fills its
         gap; the last two return the whole text.
 
         Raises:

@@ -1,5 +1,5 @@
 # %% scoring.1
-usual_size = math.sqrt(256)
+usual_size = 256**0.5
 
 
 # %% scoring.2

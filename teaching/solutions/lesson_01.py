@@ -4,8 +4,7 @@
 heads = 3 * 2 * 4  # kinds of attention, layers, heads in a layer
 
 # %% 1.2
-search = vt.trace_switch({"… too tired": tired, "… too wide": wide}, kind="encoder")
-search.explorer.layer, search.explorer.head = 1, 1
+search.kind, search.layer, search.head = "encoder", 1, 1
 search
 
 

@@ -8,8 +8,7 @@ import pytest
 
 import viz_transformer as vt
 from tools import real_traces
-from viz_transformer.recipes.saved_traces import REAL_TRACES
-from viz_transformer.trace import attention_of
+from viz_transformer.trace import REAL_TRACES, attention_of
 
 pytestmark = pytest.mark.real
 

@@ -1,4 +1,4 @@
-"""A language model and a masked-word model of a few Spanish sentences, trained in a second."""
+"""A language model and a masked language model of a few Spanish sentences, trained in a second."""
 
 from __future__ import annotations
 

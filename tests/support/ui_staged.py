@@ -92,6 +92,7 @@ STAGED: dict[str, Callable[[], View]] = {
     "causes, direct": direct_shares,
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
     "trace switch": lambda: vt.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
+    "class predictions": EVERY_VIEW["class predictions"],
     "tour": lambda: tour(explore(make_trace()), TOUR),
 }
 

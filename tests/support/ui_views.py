@@ -25,6 +25,7 @@ from viz_transformer.training import make_model
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
+from viz_transformer.widgets.class_predictions import ClassPredictions
 from viz_transformer.widgets.exercise_form import ExerciseForm
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.figure_lab.view import figure_lab
@@ -59,6 +60,27 @@ def tanh_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
 SCORES = Function(tanh_scores, lambda _: ())
 IN_ORDER = Exercise("x.1", "Order the lines", SCORES)
 WITH_GAPS = Exercise("x.2", "Fill the gap", SCORES, lines="a ___ b", gaps=(Choice("@", ["*", "@"], []),))
+
+
+#: What a class answered to two predictions.
+CLASS = [
+    {
+        "name": "3.p1",
+        "question": "The scores are 0 and 2. About how much of the weight does the larger one get?",
+        "options": ["50%", "67%", "88%", "100%"],
+        "first": [2, 13, 7, 2],
+        "after": [0, 4, 19, 1],
+        "right": 2,
+    },
+    {
+        "name": "3.p2",
+        "question": "By which factor do the weights change?",
+        "options": ["0.5 to 1", "1 to 1.5"],
+        "first": [9, 15],
+        "after": [0, 0],
+        "right": None,
+    },
+]
 
 
 def sharpened(times: int) -> Figure:
@@ -99,9 +121,9 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "head lab": lambda: vt.head_lab(load_translator(), SENTENCE),
     "beam stepper": lambda: vt.beam_stepper(load_translator()),
     "beam stepper of draws": lambda: BeamStepper(load_translator().sample(SENTENCE, 2.0)),
-    "mask lab of a masked-word model": lambda: vt.mask_lab(small_masked_model(), [SPANISH, "la gata"]),
+    "mask lab of a masked language model": lambda: vt.mask_lab(small_masked_model(), [SPANISH, "la gata"]),
     "head lab of a language model": lambda: vt.head_lab(small_language_model(), "el gato"),
-    "head lab of a masked-word model": lambda: vt.head_lab(small_masked_model(), "el [?] negro duerme"),
+    "head lab of a masked language model": lambda: vt.head_lab(small_masked_model(), "el [?] negro duerme"),
     "beam stepper of a language model": lambda: vt.beam_stepper(small_language_model(), "el gato"),
     "translation lab": lambda: vt.translation_lab(load_translator(), SENTENCE),
     "trace switch": lambda: vt.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
@@ -113,7 +135,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "architecture": lambda: vt.architecture(load_translator(), SENTENCE),
     "architecture at work": lambda: vt.architecture(load_translator(), SENTENCE, step=46),
     "architecture of a language model": lambda: vt.architecture(small_language_model(), "el gato"),
-    "architecture of a masked-word model": lambda: vt.architecture(small_masked_model(), "el [?] negro"),
+    "architecture of a masked language model": lambda: vt.architecture(small_masked_model(), "el [?] negro"),
     "embedding map": lambda: vt.embedding_map(load_translator()),
     "block lab": lambda: vt.block_lab(load_translator(), SENTENCE, changed=2),
     "model summary lab": lambda: vt.model_summary_lab(d_model=96, n_heads=6),
@@ -150,6 +172,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "exercise form of code": lambda: ExerciseForm(form_of(exercise("8.2"))),
     "exercise form of lines": lambda: ExerciseForm(form_of(IN_ORDER)),
     "exercise form of gaps": lambda: ExerciseForm(form_of(WITH_GAPS)),
+    "class predictions": lambda: ClassPredictions(CLASS, 24, 3, 1),
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
 }
 

@@ -42,11 +42,11 @@ MORE_COLOURS = (
 #: What differs from another of these views by its model or its step only is asked before each landing.
 VARIANTS = {
     "architecture at work",
-    "architecture of a masked-word model",
+    "architecture of a masked language model",
     "beam stepper of a language model",
     "beam stepper of draws",
-    "head lab of a masked-word model",
-    "mask lab of a masked-word model",
+    "head lab of a masked language model",
+    "mask lab of a masked language model",
 }
 #: A tour goes through the view inside them.
 HOLDERS = {"tour", "translation lab", *(name for name in EVERY_VIEW if "studio" in name)}

@@ -45,8 +45,8 @@ def opened(kept_lab: LabPage) -> LabPage:
 def lesson(opened: LabPage) -> Iterator[LabPage]:
     """Return the lesson with its first sentence, and hold each test to a page without errors."""
     opened.set_theme("light")
-    opened.value(f"setattr(lab, 'sentence', {SENTENCE!r})")
-    opened.value("lab.explorer.set_trait('query', None), lab.explorer.set_trait('key', None)")
+    opened.value(f"setattr(first, 'sentence', {SENTENCE!r})")
+    opened.value("first.explorer.set_trait('query', None), first.explorer.set_trait('key', None)")
     opened.errors.clear()
     yield opened
     assert opened.errors == []
@@ -54,27 +54,21 @@ def lesson(opened: LabPage) -> Iterator[LabPage]:
 
 def type_sentence(lesson: LabPage, sentence: str) -> Locator:
     """Type into the lesson's field and press Enter; returns the output that it stands in."""
-    shown = output(lesson, "lab")
+    shown = output(lesson, "start")
     type_text(shown, sentence)
     return shown
-
-
-def test_a_figure_is_dark_in_the_dark_theme(lesson: LabPage) -> None:
-    for theme, inverted in (("light", "none"), ("dark", "invert(0.94) hue-rotate(180deg)")):
-        lesson.set_theme(theme)
-        expect(output(lesson, "export").locator("img")).to_have_css("filter", inverted)
 
 
 def test_a_typed_sentence_changes_the_translation_and_the_picture(lesson: LabPage) -> None:
     shown = type_sentence(lesson, "the white cow does not sleep")
     expect(shown).to_contain_text("la vaca blanca no duerme")
-    lesson.wait_for_value("lab.translation.text", "la vaca blanca no duerme")
+    lesson.wait_for_value("first.translation.text", "la vaca blanca no duerme")
     # The page drew the trace that it made itself, and Python sent none in its place.
-    lesson.wait_for_value("lab.explorer.data['traces'][0]['sourceTokens'][1]", "white")
-    assert lesson.value("lab.explorer.data['version']").startswith("vt-")
-    lesson.run("lab.explorer.query, lab.explorer.key = 1, 2")
-    weight = lesson.value("float(vt.analysis.weights_between(lab.trace, 'cross', 'vaca', 'cow')[1, 0])")
-    expect(Explorer(output(lesson, "lab")).pair).to_contain_text(f"vaca to cow: {weight:.2f}")
+    lesson.wait_for_value("first.explorer.data['traces'][0]['sourceTokens'][1]", "white")
+    assert lesson.value("first.explorer.data['version']").startswith("vt-")
+    lesson.run("first.explorer.query, first.explorer.key = 1, 2")
+    weight = lesson.value("float(vt.analysis.weights_between(first.trace, 'cross', 'vaca', 'cow')[1, 0])")
+    expect(Explorer(output(lesson, "start")).pair).to_contain_text(f"vaca to cow: {weight:.2f}")
 
 
 def test_the_exercise_reads_the_click_and_flipping_keeps_the_head(lesson: LabPage) -> None:
@@ -117,5 +111,5 @@ def test_thirty_fast_sentences_end_on_the_last(lesson: LabPage) -> None:
         }"""
     )
     expect(shown).to_contain_text("el caballo corre")
-    lesson.wait_for_value("lab.translation.text", "el caballo corre")
-    assert lesson.value("lab.explorer.trace is lab.trace")
+    lesson.wait_for_value("first.translation.text", "el caballo corre")
+    assert lesson.value("first.explorer.trace is first.trace")

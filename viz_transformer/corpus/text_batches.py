@@ -45,7 +45,7 @@ def masked_word_batches(
     seed: int,
     share: float = MASKED_SHARE,
 ) -> Iterator[TextBatch]:
-    """Yield batches for a masked-word model without end, every text once an epoch.
+    """Yield batches for a masked language model without end, every text once an epoch.
 
     The model reads the words and ``<eos>``, some of the words masked, drawn again every epoch; the
     labels are the masked words. Unlike BERT's, a word to find is always behind ``<mask>``, never

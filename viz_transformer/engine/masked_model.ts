@@ -1,4 +1,4 @@
-// The masked-word model: the words that fit a gap, from what stands on both sides of it.
+// The masked language model: the words that fit a gap, from what stands on both sides of it.
 // viz_transformer/masked_model.py does the same.
 
 import { probabilities, topIds } from "./decoding/distribution.ts";

@@ -29,7 +29,7 @@ export interface Model {
   targetEmbedding: Embedding | null;
   encoder: Stack | null;
   decoder: Stack | null;
-  /** That scores every word; of an encoder without a masked-word head null. */
+  /** That scores every word; of an encoder without a masked-language-model head null. */
   output: Linear | null;
 }
 
@@ -37,7 +37,7 @@ export /** A mask [query, key] of each kind, 1 = may attend. */
 type Masks = Partial<Record<Kind, Uint8Array>>;
 
 export interface ModelOutput {
-  /** [target, vocab]; of an encoder with a masked-word head [source, vocab], of one without a head null */
+  /** [target, vocab]; of an encoder with a masked-language-model head [source, vocab], of one without a head null */
   logits: Matrix | null;
   /** The encoder's output [source, d_model]; of a decoder alone null. */
   memory: Matrix | null;

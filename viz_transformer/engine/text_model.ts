@@ -1,4 +1,4 @@
-// A trained model behind calls on plain text: a translator, a language model or a masked-word model.
+// A trained model behind calls on plain text: a translator, a language model or a masked language model.
 
 import { UserError } from "./errors.ts";
 import { LanguageModel } from "./language_model.ts";

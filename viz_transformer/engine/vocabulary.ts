@@ -18,7 +18,7 @@ import { byCodePoint, fold, makeSpellings, splitSentences, splitText, type Spell
 export type Side = "source" | "target";
 
 const SPECIAL_TOKENS = ["<pad>", "<sos>", "<eos>"];
-/** Stands for a word that a masked-word model is to find; only its vocabulary has it. */
+/** Stands for a word that a masked language model is to find; only its vocabulary has it. */
 export const MASK = "<mask>";
 /** What an error suggests to type, by side, where the vocabulary knows its words. */
 const EXAMPLES = { source: "the cat is black", target: "el gato es negro" };

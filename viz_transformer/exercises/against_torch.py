@@ -37,6 +37,7 @@ def with_torch(model: Any) -> Callable[[Tensor, Tensor], Tensor]:
         dropout=0,
         batch_first=True,
     ).eval()
+    twin.encoder.use_nested_tensor = False  # it is a prototype, and warns of that
     twin.encoder.norm = twin.decoder.norm = None  # torch adds one after each stack, the paper does not
     theirs: list[Any] = [*twin.encoder.layers, *twin.decoder.layers]
     for layer, block in zip(theirs, [*model.encoder, *model.decoder], strict=True):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
 
 _D_MODEL = 4
 _MAX_LENGTH = 9
@@ -158,6 +158,20 @@ EXERCISES = (
         (
             "Axis 1 of x counts words, so a sentence has x.shape[1] of them.",
             "Take that many rows from the top of the table, and add them to x.",
+        ),
+        lines="""def add_positions(x, table):
+    return x + table[___]
+""",
+        gaps=(
+            Choice(
+                ": x.shape[1]",
+                (": x.shape[1]", ": x.shape[0]", ": x.shape[0], None", "x.shape[1]"),
+                (
+                    Mistake(": x.shape[0]", "Axis 0 of x counts sentences. Which axis counts words?"),
+                    Mistake(": x.shape[0], None", "Then all words of a sentence get the same row."),
+                    Mistake("x.shape[1]", "That is a single row, the same for every word."),
+                ),
+            ),
         ),
     ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Mistake
+from viz_transformer.exercises.answer_types import Array, Choice, CustomCheck, Exercise, Mistake
 from viz_transformer.exercises.comparison import UnusableError, describe_type
 from viz_transformer.exercises.feedback import Check
 
@@ -93,6 +93,22 @@ EXERCISES = (
         hints=(
             "Every call of torch.nn.Linear(8, 8) draws new parameters.",
             "[something for _ in range(6)] runs something six times; [something] * 6 runs it once.",
+        ),
+        lines="layers = ___\n",
+        gaps=(
+            Choice(
+                "[torch.nn.Linear(8, 8) for _ in range(6)]",
+                (
+                    "[torch.nn.Linear(8, 8)] * 6",
+                    "[torch.nn.Linear(8, 8) for _ in range(6)]",
+                    "torch.nn.Linear(8, 8)",
+                ),
+                (
+                    Mistake("[torch.nn.Linear(8, 8)] * 6", _SHARED),
+                    Mistake("torch.nn.Linear(8, 8)", _TOO_FEW),
+                ),
+                "Six layers with six starts: each can learn something different.",
+            ),
         ),
     ),
 )

@@ -17,6 +17,7 @@ __all__ = [
     "MultiHeadAttention",
     "Transformer",
     "attend",
+    "cached_step",
     "causal_mask",
     "embed",
     "join_heads",
@@ -210,3 +211,16 @@ def training_step(
     batch_loss.backward()
     optimiser.step()
     return batch_loss.item()
+
+
+def cached_step(
+    query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the output of a new token, and the keys and values with its own in them.
+
+    query, key, value: [..., 1, d_head]; keys, values: [..., past, d_head].
+    """
+    keys = torch.cat([keys, key], dim=-2)
+    values = torch.cat([values, value], dim=-2)
+    output, _ = attend(query, keys, values)
+    return output, keys, values

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
 
 #: The numbers of `vt.thinking_machines`, which this module may not import; a test holds them equal.
 X = np.array([[1, -1, 1, 1], [0, 2, 1, 0]])
@@ -234,6 +234,41 @@ EXERCISES = (
             "query @ key.transpose(-2, -1) is the table of scores, and query.shape[-1] is d_k.",
         ),
         part="attend",
+        lines="""def attend(query, key, value, mask=None):
+    scores = query @ ___
+    weights = softmax(scores / ___)
+    return ___
+""",
+        gaps=(
+            Choice(
+                "key.transpose(-2, -1)",
+                ("key", "key.T", "key.transpose(-2, -1)", "value"),
+                (
+                    Mistake("key", "The rows of key must become columns: exchange its last two axes."),
+                    Mistake(
+                        "key.T", "With heads in front, key.T turns all axes round, not only the last two."
+                    ),
+                    Mistake("value", "Scores compare queries with keys."),
+                ),
+            ),
+            Choice(
+                "query.shape[-1] ** 0.5",
+                ("query.shape[-1]", "query.shape[-1] ** 0.5", "query.shape[-2] ** 0.5"),
+                (
+                    Mistake("query.shape[-1]", "That is d_k itself. The formula divides by its square root."),
+                    Mistake("query.shape[-2] ** 0.5", "Axis −2 counts the queries. d_k is the last axis."),
+                ),
+            ),
+            Choice(
+                "weights @ value, weights",
+                ("weights @ key, weights", "weights @ value, weights", "weights * value, weights", "weights"),
+                (
+                    Mistake("weights @ key, weights", "The keys are for the scores. Mix the values."),
+                    Mistake("weights * value, weights", "* multiplies number by number. A mixture needs @."),
+                    Mistake("weights", "The output is missing: the weights times the values."),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "4.4",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.exercises import lent
-from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
 from viz_transformer.exercises.module_class import ModuleClass
 
 
@@ -69,6 +69,30 @@ def _not_mixed(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
 def _one_head(layer: Any, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
     output, weights = lent.attend(layer.query(x), layer.key(memory), layer.value(memory))
     return layer.output(output), weights
+
+
+_AXES = Choice(
+    "-3, -2",
+    ("-3, -2", "-2, -1", "0, 1"),
+    (
+        Mistake("-2, -1", "These are the last two axes. Exchange the words and the heads."),
+        Mistake("0, 1", "With a batch in front, axis 0 counts sentences. Count the axes from the end."),
+    ),
+)
+
+
+def _of(value: str, words: str) -> Choice:
+    """Ask which input and which matrix make the keys or the values."""
+    other = "value" if value == "key" else "key"
+    return Choice(
+        f"self.{value}(memory)",
+        (f"self.{value}(memory)", f"self.{value}(x)", f"self.{other}(memory)", "memory"),
+        (
+            Mistake(f"self.{value}(x)", f"The {words} come from memory."),
+            Mistake(f"self.{other}(memory)", f"The {words} have a matrix of their own: self.{value}."),
+            Mistake("memory", f"memory must be multiplied by the matrix of the {words} first."),
+        ),
+    )
 
 
 EXERCISES = (
@@ -145,6 +169,11 @@ EXERCISES = (
             "Counted from the end, the words are axis −3 and the heads axis −2: transpose these two.",
         ),
         part="split_heads",
+        lines="""def split_heads(x, n_heads):
+    cut = x.unflatten(-1, (n_heads, -1))  # [..., n, n_heads, d_head]
+    return cut.transpose(___)
+""",
+        gaps=(_AXES,),
     ),
     Exercise(
         "5.3",
@@ -214,6 +243,20 @@ EXERCISES = (
             "x.transpose(-3, -2) is the first step; .flatten(-2) is the second.",
         ),
         part="join_heads",
+        lines="""def join_heads(x):
+    return x.transpose(___).flatten(___)
+""",
+        gaps=(
+            _AXES,
+            Choice(
+                "-2",
+                ("-2", "-3", "0"),
+                (
+                    Mistake("-3", "That joins the words too. Join only the last two axes."),
+                    Mistake("0", "That joins all axes into one. Join only the last two."),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "5.4",
@@ -252,5 +295,27 @@ EXERCISES = (
             "Then attend gives heads and weights. Return self.output(join_heads(heads)) and the weights.",
         ),
         part="MultiHeadAttention",
+        lines="""def forward(self, x, memory, mask=None):
+    query = split_heads(self.query(x), self.n_heads)
+    key = split_heads(___, self.n_heads)
+    value = split_heads(___, self.n_heads)
+    heads, weights = attend(query, key, value, mask)
+    return ___, weights
+""",
+        gaps=(
+            _of("key", "keys"),
+            _of("value", "values"),
+            Choice(
+                "self.output(join_heads(heads))",
+                ("heads", "join_heads(heads)", "self.output(heads)", "self.output(join_heads(heads))"),
+                (
+                    Mistake("heads", "Join the heads, then apply W_O: self.output."),
+                    Mistake("join_heads(heads)", "The heads are joined, but W_O is missing: self.output."),
+                    Mistake(
+                        "self.output(heads)", "W_O takes vectors of d_model numbers. Join the heads first."
+                    ),
+                ),
+            ),
+        ),
     ),
 )

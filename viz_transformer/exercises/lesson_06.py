@@ -161,6 +161,16 @@ EXERCISES = (
             "same way, and return encoding.",
         ),
         part="positional_encoding",
+        wrong_lines=(
+            Mistake(
+                "    encoding[:, 1::2] = torch.sin(angle)",
+                "The odd columns hold the cosine of the same angle.",
+            ),
+            Mistake(
+                "    angle = position * 10_000 ** (even / d_model)",
+                "Then later pairs would turn faster. The formula divides.",
+            ),
+        ),
     ),
     Exercise(
         "6.4",
@@ -227,6 +237,39 @@ EXERCISES = (
             "Write a small function turn(pair, angle) first, with the formula above.",
             "Turn the query by query_position and the key by key_position. Then multiply number by "
             "number and add up.",
+        ),
+        lines="""def turn(pair, angle):
+    a, b = pair
+    cos, sin = np.cos(angle), np.sin(angle)
+    return np.array([a * cos - b * sin, ___])
+
+
+def rotary_score(query, key, query_position, key_position):
+    return turn(query, ___) @ turn(key, ___)
+""",
+        gaps=(
+            Choice(
+                "a * sin + b * cos",
+                ("a * sin + b * cos", "a * sin - b * cos", "a * cos + b * sin"),
+                (
+                    Mistake("a * sin - b * cos", "The second number of the formula has a plus sign."),
+                    Mistake("a * cos + b * sin", "In the second number, a meets the sine and b the cosine."),
+                ),
+            ),
+            *(
+                Choice(
+                    f"{own}_position",
+                    ("query_position", "key_position", "query_position - key_position"),
+                    (
+                        Mistake(f"{other}_position", f"The {own} is turned by its own position."),
+                        Mistake(
+                            "query_position - key_position",
+                            "Each is turned by its own position. The distance appears by itself.",
+                        ),
+                    ),
+                )
+                for own, other in (("query", "key"), ("key", "query"))
+            ),
         ),
     ),
 )

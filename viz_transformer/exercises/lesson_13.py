@@ -47,6 +47,14 @@ def _new(old: Any, new: Any) -> Any:
     return new
 
 
+_GAPS = """\
+def cached_step(query, key, value, keys, values):
+    keys = torch.cat(___, dim=-2)
+    values = torch.cat([values, ___], dim=-2)
+    output, _ = attend(query, ___)
+    return output, keys, values"""
+
+
 def _with_two_keys(query: Any, key: Any, value: Any, keys: Any, values: Any) -> tuple[Any, Any, Any]:
     return _stepped(_behind, _behind)(query, key, key, keys, values)
 
@@ -83,6 +91,34 @@ EXERCISES = (
         hints=(
             "Both lines join along the axis of the positions: torch.cat([old, new], dim=-2).",
             "attend takes the query of the new token alone, and the longer keys and values.",
+        ),
+        part="cached_step",
+        lines=_GAPS,
+        gaps=(
+            Choice(
+                "[keys, key]",
+                ("[keys, key]", "[key, keys]", "[key]"),
+                (
+                    Mistake("[key, keys]", "The new key belongs behind those of the tokens before."),
+                    Mistake("[key]", "With its own key alone, the new token attends only to itself."),
+                ),
+            ),
+            Choice(
+                "value",
+                ("key", "value", "query"),
+                (
+                    Mistake("key", "The cache of values needs the value of the new token."),
+                    Mistake("query", "A query is needed at its own step only, and is not kept."),
+                ),
+            ),
+            Choice(
+                "keys, values",
+                ("key, value", "keys, values", "keys, keys"),
+                (
+                    Mistake("key, value", "The new token attends to the earlier tokens too."),
+                    Mistake("keys, keys", "The output is a mean of values."),
+                ),
+            ),
         ),
     ),
     Exercise(

@@ -22,7 +22,7 @@ class ModelOutput:
 
     Attributes:
         logits: [batch, target, vocab], unnormalised scores of the next word; of an encoder
-            with a classification head [batch, classes], with the masked-word head those of the
+            with a classification head [batch, classes], with the masked-language-model head those of the
             word at each position, [batch, source, vocab]; of one without a head, None.
         encoder_attention: per encoder layer, weights [batch, head, source, source].
         decoder_attention: per decoder layer, weights [batch, head, target, target].

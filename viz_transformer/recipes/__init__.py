@@ -1,10 +1,10 @@
 """Training a model of your own sentences, the small models of the lessons, and how models are judged.
 
 Here corpus, training, checkpoint, translator and traces come together. `files` trains on anybody's
-sentence pairs, `six_pairs` the tiny translator, and `recording` records any training; `saved_trainings` and
-`saved_traces` load what was recorded, without torch. `induction` is two layers of attention alone, and
-`coreference` the study of what *it* looks at. `evaluation`, `alignment_eval`, `grammar_eval` and `head_eval`
-judge a model. How each bundled file was made is told by the folder ``recipes`` of the repository.
+sentence pairs, `six_pairs` the tiny translator, and `recording` records any training; `saved_trainings` loads
+what was recorded, without torch. `induction` is two layers of attention alone, `coreference` the study of
+what *it* looks at. `evaluation`, `alignment_eval`, `grammar_eval` and `head_eval` judge a model. How each
+bundled file was made is told by the folder ``recipes`` of the repository.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ _PUBLIC = {
     "load_induction_model": "induction",
     "load_training": "saved_trainings",
     "moments_for": "recording",
-    "real_next_words": "saved_traces",
-    "real_trace": "saved_traces",
     "record_training": "recording",
     "six_pairs_training": "six_pairs",
     "six_pairs_translator": "six_pairs",
@@ -68,8 +66,6 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.recipes.recording import Recorder as Recorder
     from viz_transformer.recipes.recording import moments_for as moments_for
     from viz_transformer.recipes.recording import record_training as record_training
-    from viz_transformer.recipes.saved_traces import real_next_words as real_next_words
-    from viz_transformer.recipes.saved_traces import real_trace as real_trace
     from viz_transformer.recipes.saved_trainings import BUNDLED_TRAININGS as BUNDLED_TRAININGS
     from viz_transformer.recipes.saved_trainings import TRAINING_TRACE as TRAINING_TRACE
     from viz_transformer.recipes.saved_trainings import load_training as load_training

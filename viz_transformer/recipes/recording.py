@@ -98,7 +98,7 @@ class Recorder:
             model: the model that is going to be trained, of any family.
             vocabulary: turns the sentences into ids.
             pairs: a few sentences to record, with their reference translations. For a language
-                model, beginnings with the whole texts; for a masked-word model, texts with a gap
+                model, beginnings with the whole texts; for a masked language model, texts with a gap
                 and the same texts filled.
             name: distinguishes this run from others.
             moments: the steps to record, rising; 0 is before the first. See `moments_for`.

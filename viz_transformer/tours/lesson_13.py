@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz_transformer.recipes import real_trace
+from viz_transformer.trace import real_trace
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.tour import Tour
 

@@ -18,6 +18,7 @@ from viz_transformer.trace.decode import (
 )
 from viz_transformer.trace.forward import FloatArray, ForwardTrace, Patches, attention_of, shares_of
 from viz_transformer.trace.kinds import KINDS, Kind, find_kind
+from viz_transformer.trace.recorded import REAL_TRACES, real_next_words, real_trace
 from viz_transformer.trace.steps import STEPS, AttentionSteps, ComputedHead, compute_head
 from viz_transformer.trace.tasks import TASKS
 from viz_transformer.trace.text import running_text
@@ -25,6 +26,7 @@ from viz_transformer.trace.training import Snapshot, TrainingTrace
 
 __all__ = [
     "KINDS",
+    "REAL_TRACES",
     "STEPS",
     "TASKS",
     "AttentionSteps",
@@ -47,6 +49,8 @@ __all__ = [
     "attention_of",
     "compute_head",
     "find_kind",
+    "real_next_words",
+    "real_trace",
     "running_text",
     "shares_of",
 ]

@@ -55,7 +55,7 @@ class TrainingTrace:
 
     Attributes:
         name: what distinguishes this run from another, such as ``"seed 1"``.
-        sources: the sentences; for a language model beginnings, for a masked-word model texts with
+        sources: the sentences; for a language model beginnings, for a masked language model texts with
             a gap.
         references: their right translations; whole texts for the other two.
         moments: in the order of their steps.

@@ -85,7 +85,7 @@ def fit(
     """Train a model in place, yielding a record after every step.
 
     The model reads a batch's inputs and learns to predict its labels: a decoder the text that it
-    reads shifted by one (teacher forcing), a masked-word model the words behind the masks. What
+    reads shifted by one (teacher forcing), a masked language model the words behind the masks. What
     was learned stays in the model whenever the caller stops asking; afterwards the model is in
     evaluation mode. To stop and go on later, bit for bit, hold the `Run` yourself.
 

@@ -11,7 +11,7 @@ from viz_transformer.errors import UserError
 
 PAD, SOS, EOS = "<pad>", "<sos>", "<eos>"
 SPECIAL_TOKENS = (PAD, SOS, EOS)
-#: Stands for a word that a masked-word model is to find; only its vocabulary has it.
+#: Stands for a word that a masked language model is to find; only its vocabulary has it.
 MASK = "<mask>"
 
 Side = Literal["source", "target"]

@@ -53,6 +53,7 @@ export function answerArchitecture(
   if (kind) {
     return answerAttentionStepper(models, { text: sentence, kind, layer: layer! }, { interventions: {} });
   }
+  const given = goesOn && textModel.task === "continue" ? textModel.given(sentence).length - 1 : 0;
   const trace =
     goesOn && textModel.task === "continue"
       ? textModel.judge(sentence, textModel.answer(sentence)).trace
@@ -79,6 +80,7 @@ export function answerArchitecture(
     source: trace.sourceTokens ?? null,
     target: trace.targetTokens ?? null,
     written: trace.outputTokens ?? null,
+    given,
     vectors: walk.vectors,
     weights: walk.weights,
     likeliest: model.output && likeliest(linear(x!, model.output), vocabulary.tokens),

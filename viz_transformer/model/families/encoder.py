@@ -23,7 +23,7 @@ class EncoderOnly(nn.Module):
     """An encoder that reads a text in both directions, with or without a head.
 
     The classification head looks at the first position alone (BERT puts a ``[CLS]`` there), passes
-    it through the pooler, if there is one, and scores the classes. The masked-word head scores
+    it through the pooler, if there is one, and scores the classes. The masked-language-model head scores
     every word of the vocabulary at every position, as a softmax over the vocabulary does.
 
     >>> import torch
@@ -74,7 +74,7 @@ class EncoderOnly(nn.Module):
 
         Returns:
             With a classification head (`config.n_classes`), the classes' logits [batch, classes];
-            with the masked-word head (`config.predicts_words`), the words' [batch, source, vocab];
+            with the masked-language-model head (`config.predicts_words`), the words' [batch, source, vocab];
             without a head, the vectors [batch, source, d_model].
 
         Raises:
@@ -134,10 +134,10 @@ class EncoderOnly(nn.Module):
         """Score each word of the vocabulary at every position, from the vectors of `encode`.
 
         Raises:
-            UserError: if the model has no masked-word head.
+            UserError: if the model has no masked-language-model head.
         """
         if not self.config.predicts_words:
-            raise UserError("the model has no masked-word head; make it with predicts_words=True")
+            raise UserError("the model has no masked-language-model head; make it with predicts_words=True")
         words = self.embedding.words if self.config.tie_embeddings else self.output
         return F.linear(x, words.weight)  # [batch, source, vocab]
 

@@ -16,6 +16,7 @@ from viz_transformer.huggingface_text import HuggingFaceReader, HuggingFaceText
 from viz_transformer.intervening import AttentionSite, find_sites
 from viz_transformer.intervening.blocks import BlockPart, read_blocks
 from viz_transformer.intervening.layer_parts import layer_steps
+from viz_transformer.language_model import LanguageModel
 from viz_transformer.model import EncoderOnly, Transformer, attend
 from viz_transformer.model.autoregressive import AutoregressiveModel
 from viz_transformer.model.families.embedding import Embedding
@@ -61,7 +62,7 @@ def architecture(
     >>> view = vt.architecture(vt.load_translator(), "the black cat sleeps", step=3)
 
     Args:
-        model: a translator, language model or masked-word model; or a model of Hugging Face's with one
+        model: a translator, language model or masked language model; or a model of Hugging Face's with one
             stack of blocks, drawn as it runs: norms before or after, networks with a gate, keys and
             values that several heads share.
         text: the first sentence; the view takes others. None takes one that suits a model of ours.
@@ -127,7 +128,8 @@ def _theirs(
     def answer(request: dict[str, Any]) -> dict[str, Any]:
         sentence = request["sentence"]
         if "kind" not in request:
-            return _reply_of_theirs(model, *read(sentence))
+            n_given = model.n_given(sentence) if goes_on and isinstance(model, HuggingFaceText) else 0
+            return {**_reply_of_theirs(model, *read(sentence)), "given": n_given}
         run = _reading(model, sentence, goes_on)
         return layer_payload(layer_steps(model.model, run, request["kind"], request["layer"]), sentence)
 
@@ -201,10 +203,11 @@ def architecture_reply(model: TextModel, request: dict[str, Any], *, goes_on: bo
 
     Returns:
         ``source`` and ``target``, the tokens that each stack reads, and ``written``, those that the
-        last one writes (None where there is none); by the keys of boxes, ``vectors`` float32
-        [position, d_model] and ``weights`` float32 [head, query, key], as bytes; and ``likeliest``,
-        for each position of the last stack the tokens with the highest probabilities. Of a request that names
-        a kind and a layer, what the attention stepper reads of that layer.
+        last one writes (None where there is none), the first of which the text may have ``given``; by the
+        keys of boxes, ``vectors`` float32 [position, d_model] and ``weights`` float32 [head, query, key], as
+        bytes; and ``likeliest``, for each position of the last stack the tokens with the highest
+        probabilities. Of a request that names a kind and a layer, what the attention stepper reads of that
+        layer.
     """
     text = request["sentence"]
     if "kind" in request:
@@ -218,6 +221,7 @@ def architecture_reply(model: TextModel, request: dict[str, Any], *, goes_on: bo
     tokens = {"source": trace.source_tokens, "target": trace.target_tokens, "written": trace.output_tokens}
     return {
         **{name: None if each is None else list(each) for name, each in tokens.items()},
+        "given": model.n_given(text) if continues and isinstance(model, LanguageModel) else 0,
         "vectors": {key: _bytes(each) for key, each in walk.vectors.items()},
         "weights": {key: _bytes(each) for key, each in walk.weights.items()},
         "likeliest": walk.likeliest(last),

@@ -54,8 +54,8 @@ export function headlineOf(told: Told): Piece[] {
 type Chosen = Pick<Told, "reply" | "box" | "row">;
 
 /** Whether the chosen vector is one that a word is written from: in a layer of a decoder. */
-const isWriting = ({ reply, box }: Chosen) =>
-  box.stack === "decoder" && box.layer !== null && reply.written !== null;
+const isWriting = ({ reply, box, row }: Chosen) =>
+  box.stack === "decoder" && box.layer !== null && reply.written !== null && row >= (reply.given ?? 0);
 
 /** "Writing su", where a word is written, else "Reading teacher". */
 function doingOf(chosen: Chosen): Piece[] {

@@ -6,6 +6,8 @@ export interface Reply {
   source: string[] | null;
   target: string[] | null;
   written: string[] | null;
+  /** How many of these the text gives; absent in older pages. */
+  given?: number;
   /** float32 [position, d_model]. */
   vectors: Record<string, DataView>;
   /** float32 [head, query, key]. */

@@ -198,28 +198,31 @@ function Words({ now, edit }: { now: Now; edit: ComponentChild }) {
   const done = rows.get(boxes.at(-1)?.key ?? "") ?? 0;
   const writes = reply.target && reply.written;
   const stack = reply.source?.length ? "encoder" : "decoder";
-  // A decoder alone reads its own words; those after the first are also what it writes.
+  // A decoder alone reads its own words; those that no text gives are what it writes.
   const isAlone = stack === "decoder" && writes;
+  const given = isAlone ? (reply.given ?? 0) : 0;
+  const isGiven = !isAlone || chosen[stack] < given;
   return (
     <>
       <Chips
         label="Words that are read"
-        tokens={tokensOf(reply, stack).slice(0, isAlone ? 1 : undefined)}
+        tokens={tokensOf(reply, stack).slice(0, isAlone ? given + 1 : undefined)}
         kind="key"
-        chosen={box.stack === stack && !isAlone ? chosen[stack] : null}
+        chosen={box.stack === stack && isGiven ? chosen[stack] : null}
         isQuery={roleOf(box) === "query"}
         onChoose={(row) => choose(stack, row)}
       />
-      {!isAlone && edit}
-      {Boolean(reply.source?.length) && writes && <span class="vt-arrow">→</span>}
+      {(!isAlone || given > 0) && edit}
+      {(Boolean(reply.source?.length) || given > 0) && writes && <span class="vt-arrow">→</span>}
       {writes && (
         <Chips
-          label={isAlone ? "Words that follow" : "Words that are written"}
-          tokens={writes}
+          label={isAlone && !given ? "Words that follow" : "Words that are written"}
+          tokens={writes.slice(given)}
           kind="query"
-          there={done}
-          chosen={box.stack === "decoder" ? chosen.decoder : null}
-          onChoose={(row) => {
+          there={Math.max(0, done - given)}
+          chosen={box.stack === "decoder" && chosen.decoder >= given ? chosen.decoder - given : null}
+          onChoose={(at) => {
+            const row = at + given;
             const key = boxes.at(-1)?.key ?? "";
             if (row < done) choose("decoder", row);
             else
@@ -231,7 +234,7 @@ function Words({ now, edit }: { now: Now; edit: ComponentChild }) {
           }}
         />
       )}
-      {isAlone && edit}
+      {isAlone && !given && edit}
     </>
   );
 }

@@ -41,7 +41,7 @@ def attention_steps(
     'cross'
 
     Args:
-        model: a translator, language model or masked-word model of ours, whose scores must be dot
+        model: a translator, language model or masked language model of ours, whose scores must be dot
             products of unturned vectors; or a model of Hugging Face's that reads text.
         text: what it reads; a translator's decoder reads its own translation of it.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``; None takes the last that the model has.
@@ -92,7 +92,7 @@ def attention_stepper(
     ('cross', 0, 0)
 
     Args:
-        model: the translator, language model or masked-word model, or a model of Hugging Face's that
+        model: the translator, language model or masked language model, or a model of Hugging Face's that
             reads text: Llama-, GPT-2- and BERT-like ones, with their rotary positions, shared keys and
             values, mask and scale. Its weights, computed again, equal its own, or it is refused.
         text: the first text; the view takes others.

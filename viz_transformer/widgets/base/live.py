@@ -132,7 +132,7 @@ def _obstacle(model: SomeModel) -> str | None:
 
 
 #: By task, what a model is called, and what loads it.
-_NAMES = {"translate": "translator", "continue": "language model", "fill": "masked-word model"}
+_NAMES = {"translate": "translator", "continue": "language model", "fill": "masked language model"}
 _LOADERS = {
     "translate": "vt.load_translator()",
     "continue": "vt.load_language_model()",

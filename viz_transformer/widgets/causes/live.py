@@ -58,7 +58,7 @@ def patch_lens(
 
     Args:
         model: of Hugging Face's a causal language model, a masked one such as BERT, an encoder–decoder, or a
-            classifier; or one of ours, a translator, language model or masked-word model among them.
+            classifier; or one of ours, a translator, language model or masked language model among them.
         clean: the prompt whose answer is to come back.
         corrupted: a prompt of as many tokens that leads to another answer.
         metric: what is measured, as in `vt.attribution.patching`; by default the logit of what the model

@@ -67,7 +67,7 @@ def head_card(
     'previous token'
 
     Args:
-        model: a translator, language model or masked-word model of ours, by default the bundled language
+        model: a translator, language model or masked language model of ours, by default the bundled language
             model; or any model of Hugging Face's that `capture` reads texts with.
         texts: a list of texts, or of pairs (sentence, translation) for a translator; or a file with a text on
             each line. By default, for ours only, sentences drawn from the grammar, as often as it makes them.

@@ -56,7 +56,7 @@ def head_lab(
     'HeadLab'
 
     Args:
-        model: a translator, language model or masked-word model of ours; or a causal language
+        model: a translator, language model or masked language model of ours; or a causal language
             model, an encoder–decoder, a masked model or a classifier of Hugging Face's. It stays as it is.
         text: the first text: a sentence to translate, the beginning of a text, or a text with a
             gap, written ``[?]``, of Hugging Face's masked models as their tokenizer writes it; by default,
@@ -90,6 +90,8 @@ def head_lab(
         ranks_first=not is_theirs,
         metric=list(map(model.named, measured)) if is_theirs else measured,
     )
+    if measured and isinstance(model, HuggingFaceText):
+        view.query = model.n_given(text)  # where the metric stands
     view.made_with(tokenizer=getattr(model, "tokenizer", None), max_new_tokens=max_new_tokens)
     return give_engine(view, "head_lab", model, engine)
 

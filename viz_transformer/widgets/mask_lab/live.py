@@ -48,7 +48,7 @@ def mask_lab(
 
     Args:
         model: the model that the leak meter asks; by default the bundled translator. Of a language
-            model the view shows the decoder's masks, of a masked-word model the encoder's.
+            model the view shows the decoder's masks, of a masked language model the encoder's.
         sentences: a batch of sentences that the model translates or reads, at least two, so that
             padding means something.
         engine: what measures the leaks: ``"page"``, ``"kernel"``, or None for the page if it can.

@@ -38,11 +38,25 @@ class KeptPrediction(Prediction):
         if kept is not None:
             with suppress(UserError):  # the question has changed since
                 self.guess = kept
+        if name and kind != "sentence" and progress.shares_predictions():
+            self.is_discussed = True
+            with suppress(UserError):
+                self.discussed = progress.discussed(name)
 
     @traitlets.observe("guess")
     def _keep(self, _: object) -> None:
-        if self._name:
-            progress.record_prediction(self._name, self.guess)
+        if not self._name:
+            return
+        asked = None
+        if self.kind != "sentence":
+            self.before_export()  # what is right is kept, too
+            asked = {name: getattr(self, name) for name in ("question", "kind", "options", "truth")}
+        progress.record_prediction(self._name, self.guess, asked)
+
+    @traitlets.observe("discussed")
+    def _keep_discussed(self, _: object) -> None:
+        if self._name and self.discussed is not None:
+            progress.record_discussed(self._name, self.discussed)
 
 
 class NumberPrediction(KeptPrediction):

@@ -10,6 +10,8 @@ export interface Traits {
   truth: unknown;
   revealed: Record<string, unknown>;
   keeps: Record<string, unknown>;
+  is_discussed: boolean;
+  discussed: unknown;
 }
 
 export const TRAITS = [
@@ -22,4 +24,6 @@ export const TRAITS = [
   "truth",
   "revealed",
   "keeps",
+  "is_discussed",
+  "discussed",
 ] as const;

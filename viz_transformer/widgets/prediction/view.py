@@ -46,6 +46,8 @@ class Prediction(View):
         truth: the right answer, None before the guess.
         revealed: what is then shown: a view, or a picture; empty before, or if nothing is.
         keeps: under which name an exported page keeps the guess.
+        is_discussed: whether it may be answered once more, after a discussion in class.
+        discussed: that second answer; None before.
     """
 
     _esm = bundle(__file__)
@@ -61,6 +63,8 @@ class Prediction(View):
     truth = traitlets.Any(None, allow_none=True, help="the right answer").tag(sync=True, content=True)
     revealed = traitlets.Dict(help="a view or a picture").tag(sync=True, content=True, **widget_serialization)
     keeps = traitlets.Dict(help="what an exported page keeps").tag(sync=True, content=True)
+    is_discussed = traitlets.Bool(False, help="whether it is answered once more").tag(sync=True, content=True)
+    discussed = traitlets.Any(None, allow_none=True, help="the second answer").tag(sync=True, content=True)
 
     def __init__(
         self,
@@ -86,6 +90,7 @@ class Prediction(View):
         """
         self._reveal = reveal
         self._made: Any = None  # the guess that stays
+        self._made_again: Any = None
         super().__init__(
             traits={
                 "question": question,
@@ -128,6 +133,15 @@ class Prediction(View):
             return self._parse(proposal["value"])
         except UserError as error:
             raise SelectionError(str(error)) from error
+
+    @traitlets.validate("discussed")
+    def _check_discussed(self, proposal: dict[str, Any]) -> Any:
+        if self._made_again is None and proposal["value"] is not None and self.guess is not None:
+            try:
+                self._made_again = self._parse(proposal["value"])
+            except UserError as error:
+                raise SelectionError(str(error)) from error
+        return self._made_again
 
     @traitlets.observe("guess")
     def _on_guess(self, _: object) -> None:

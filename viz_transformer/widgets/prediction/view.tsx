@@ -14,13 +14,17 @@ import { BothAnswers, Writing } from "./explanation.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
 import { type Explained, isGuess, verdictOf, wordOf } from "./verdict.ts";
 
+/** A question about an earlier lesson: what follows does not answer it. */
+const SPACED = /\.s\d+$/;
+
 function Prediction({ frame }: { frame: Frame<Traits> }) {
   const { traits, set } = frame;
   const card = useRef<HTMLDivElement>(null);
   const [isSkipped, setSkipped] = useState(false);
   const isGuessed = traits.guess !== null;
   const isAwaiting = !isGuessed && !isSkipped;
-  const { cells, pictures } = useCurtain(card, isAwaiting, () => setSkipped(true));
+  const isSpaced = SPACED.test(String(traits.keeps.name ?? ""));
+  const { cells, pictures } = useCurtain(card, isAwaiting && !isSpaced, () => setSkipped(true));
   const nShown = Math.min(1, Object.keys(traits.revealed).length);
   const isJudged = isGuessed && traits.truth !== null;
   return (
@@ -40,6 +44,7 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
           />
         )}
         <div role="status">{isJudged && <Judged frame={frame} />}</div>
+        {isJudged && traits.is_discussed && frame.model.send && <Discussed frame={frame} />}
         {isAwaiting && cells > 0 && (
           <Push class="vt-skip" onClick={() => setSkipped(true)}>
             Show it without predicting
@@ -49,6 +54,14 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
       {isJudged && <Revealed frame={frame} />}
     </>
   );
+}
+
+/** One more answer, after a discussion in class. */
+function Discussed({ frame: { traits, set } }: { frame: Frame<Traits> }) {
+  const [isOpen, setOpen] = useState(false);
+  if (traits.discussed !== null) return <p class="vt-how">Your answer after the discussion is kept.</p>;
+  if (!isOpen) return <Push onClick={() => setOpen(true)}>Answer again after the discussion</Push>;
+  return <Answers traits={traits} onGuess={(discussed) => set({ discussed })} />;
 }
 
 /** The same card for an explanation, which hides nothing: its model answer is in no picture below. */

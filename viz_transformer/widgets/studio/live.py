@@ -115,7 +115,7 @@ def studio(
     ['model', 'heads', 'head', 'off', 'masks', 'positions', 'writing', 'block', 'vectors', 'training']
 
     Args:
-        model: a translator, language model or masked-word model of ours; a model of Hugging Face's, which
+        model: a translator, language model or masked language model of ours; a model of Hugging Face's, which
             has the rooms that suit it: the whole model, its heads, one head by hand, heads off,
             positions, writing, vectors; or any other model that `vt.capture` reads a text with, which
             has that of its heads.

@@ -6,7 +6,7 @@ import json
 
 from viz_transformer._files import bundled
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace.forward import ForwardTrace
 
 #: The names of the recorded runs.
 REAL_TRACES = ("gpt", "gpt-repeats", "gpt-question", "gpt-prompt", "bert")
