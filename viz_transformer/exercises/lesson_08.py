@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.exercises import lent
-from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
 
 _PADDED = np.array([True, True, True, False])  # <sos> el gato <pad>
 _PAST = np.tri(4, dtype=bool)  # [query, key]
@@ -223,6 +223,32 @@ EXERCISES = (
             "Indexing with None adds an axis of length 1: x[:, None] turns [batch, n] into [batch, 1, n].",
         ),
         part="padding_mask",
+        lines="""def padding_mask(ids, pad_id):
+    is_word = ___  # [batch, n_keys]
+    return ___  # [batch, 1, 1, n_keys]
+""",
+        gaps=(
+            Choice(
+                "ids != pad_id",
+                ("ids == pad_id", "ids != pad_id", "ids != 0"),
+                (
+                    Mistake("ids == pad_id", "That is True for the padding. True must mean “may attend”."),
+                    Mistake("ids != 0", "The padding's id is pad_id, which is not always 0."),
+                ),
+            ),
+            Choice(
+                "is_word[:, None, None]",
+                ("is_word", "is_word[:, None, None]", "is_word[None, None]", "is_word[:, None, :, None]"),
+                (
+                    Mistake("is_word", "Two axes of length 1 are missing, for the heads and the queries."),
+                    Mistake("is_word[None, None]", "The new axes belong behind the batch, not before it."),
+                    Mistake(
+                        "is_word[:, None, :, None]",
+                        "That closes the rows of the padding. The last axis belongs to the keys.",
+                    ),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "8.3",
@@ -238,6 +264,27 @@ EXERCISES = (
             ".tril() keeps the lower left triangle with the diagonal, and sets the rest to False.",
         ),
         part="causal_mask",
+        lines="""def causal_mask(n):
+    return torch.ones(n, n, dtype=___).___
+""",
+        gaps=(
+            Choice(
+                "torch.bool",
+                ("torch.bool", "torch.float"),
+                (Mistake("torch.float", "Those are numbers. A mask holds True and False."),),
+            ),
+            Choice(
+                "tril()",
+                ("triu()", "tril(-1)", "tril()"),
+                (
+                    Mistake(
+                        "triu()",
+                        "That keeps the upper right: each word would attend to itself and to later ones.",
+                    ),
+                    Mistake("tril(-1)", "That closes the diagonal. A word may attend to itself."),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "8.4",
@@ -253,5 +300,45 @@ EXERCISES = (
             "Do that between the division and the softmax, and only if mask is not None.",
         ),
         part="attend",
+        lines="""def attend(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
+    if mask is not None:
+        scores = ___
+    weights = ___
+    return weights @ value, weights
+""",
+        gaps=(
+            Choice(
+                "scores.masked_fill(~mask, -torch.inf)",
+                (
+                    "scores.masked_fill(mask, -torch.inf)",
+                    "scores.masked_fill(~mask, -torch.inf)",
+                    "scores.masked_fill(~mask, 0)",
+                    "scores * mask",
+                ),
+                (
+                    Mistake(
+                        "scores.masked_fill(mask, -torch.inf)",
+                        "That closes what is open. The mask is True where a query may attend.",
+                    ),
+                    Mistake(
+                        "scores.masked_fill(~mask, 0)",
+                        "A score of 0 gets its share like any other. Its power must be 0.",
+                    ),
+                    Mistake("scores * mask", "That makes closed scores 0, and a score of 0 gets its share."),
+                ),
+            ),
+            Choice(
+                "softmax(scores)",
+                ("softmax(scores)", "softmax(scores) * mask", "softmax(mask)"),
+                (
+                    Mistake(
+                        "softmax(scores) * mask",
+                        "Without a mask this raises an error, and with one the closed weights are 0 already.",
+                    ),
+                    Mistake("softmax(mask)", "The weights are computed from the scores."),
+                ),
+            ),
+        ),
     ),
 )
