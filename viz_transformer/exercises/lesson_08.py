@@ -224,29 +224,16 @@ EXERCISES = (
         ),
         part="padding_mask",
         lines="""def padding_mask(ids, pad_id):
-    is_word = ___  # [batch, n_keys]
-    return ___  # [batch, 1, 1, n_keys]
-""",
-        gaps=(
-            Choice(
-                "ids != pad_id",
-                ("ids == pad_id", "ids != pad_id", "ids != 0"),
-                (
-                    Mistake("ids == pad_id", "That is True for the padding. True must mean “may attend”."),
-                    Mistake("ids != 0", "The padding's id is pad_id, which is not always 0."),
-                ),
+    is_word = ids != pad_id  # [batch, n_keys]
+    return is_word[:, None, None]  # [batch, 1, 1, n_keys]""",
+        wrong_lines=(
+            Mistake(
+                "    is_word = ids == pad_id  # [batch, n_keys]",
+                "That is True for the padding. True means that a token may be attended to.",
             ),
-            Choice(
-                "is_word[:, None, None]",
-                ("is_word", "is_word[:, None, None]", "is_word[None, None]", "is_word[:, None, :, None]"),
-                (
-                    Mistake("is_word", "Two axes of length 1 are missing, for the heads and the queries."),
-                    Mistake("is_word[None, None]", "The new axes belong behind the batch, not before it."),
-                    Mistake(
-                        "is_word[:, None, :, None]",
-                        "That closes the rows of the padding. The last axis belongs to the keys.",
-                    ),
-                ),
+            Mistake(
+                "    return is_word[:, None]  # [batch, 1, n_keys]",
+                "The scores have four axes: [batch, head, query, key]. The mask needs one axis more.",
             ),
         ),
     ),
@@ -265,24 +252,16 @@ EXERCISES = (
         ),
         part="causal_mask",
         lines="""def causal_mask(n):
-    return torch.ones(n, n, dtype=___).___
-""",
-        gaps=(
-            Choice(
-                "torch.bool",
-                ("torch.bool", "torch.float"),
-                (Mistake("torch.float", "Those are numbers. A mask holds True and False."),),
+    everything = torch.ones(n, n, dtype=torch.bool)  # [query, key]
+    return everything.tril()""",
+        wrong_lines=(
+            Mistake(
+                "    return everything.triu()",
+                "triu keeps the upper triangle: each position would attend to itself and to what follows.",
             ),
-            Choice(
-                "tril()",
-                ("triu()", "tril(-1)", "tril()"),
-                (
-                    Mistake(
-                        "triu()",
-                        "That keeps the upper right: each word would attend to itself and to later ones.",
-                    ),
-                    Mistake("tril(-1)", "That closes the diagonal. A word may attend to itself."),
-                ),
+            Mistake(
+                "    return everything.tril(-1)",
+                "tril(-1) leaves out the diagonal, and a position may attend to itself.",
             ),
         ),
     ),

@@ -492,49 +492,43 @@ EXERCISES = (
         part="Transformer",
         lines="""def forward(self, source, target):
     source_mask = padding_mask(source, 0)
-    target_mask = ___
+    target_mask = padding_mask(target, 0) & ___
     memory = self.vectors(source)
     for block in self.encoder:
-        memory = block(memory, source_mask)
+        memory = block(___, source_mask)
     x = self.vectors(target)
     for block in self.decoder:
-        x = block(___)
-    return ___
-""",
+        x = block(x, ___, target_mask, source_mask)
+    return x @ ___""",
         gaps=(
             Choice(
-                "padding_mask(target, 0) & causal_mask(target.shape[1])",
+                "causal_mask(target.shape[1])",
+                ("source_mask", "causal_mask(target.shape[1])"),
+                (Mistake("source_mask", "The decoder would attend to later words, which must be hidden."),),
+            ),
+            Choice(
+                "memory",
+                ("self.vectors(source)", "memory"),
                 (
-                    "padding_mask(target, 0)",
-                    "padding_mask(target, 0) & causal_mask(target.shape[1])",
-                    "padding_mask(target, 0) | causal_mask(target.shape[1])",
-                ),
-                (
-                    Mistake("padding_mask(target, 0)", "Then the decoder attends to later words."),
                     Mistake(
-                        "padding_mask(target, 0) | causal_mask(target.shape[1])",
-                        "With “or”, what one mask closes the other opens. Both must allow it.",
+                        "self.vectors(source)",
+                        "Each encoder block would get the embeddings, not the output of the block before it.",
                     ),
                 ),
             ),
             Choice(
-                "x, memory, target_mask, source_mask",
-                (
-                    "x, memory, source_mask, target_mask",
-                    "x, memory, target_mask, source_mask",
-                    "memory, x, target_mask, source_mask",
-                ),
-                (
-                    Mistake("x, memory, source_mask, target_mask", "The masks are swapped."),
-                    Mistake("memory, x, target_mask, source_mask", "x and memory are swapped."),
-                ),
+                "memory",
+                ("x", "memory"),
+                (Mistake("x", "In cross-attention the keys and values come from the encoder's output."),),
             ),
             Choice(
-                "x @ self.table.T",
-                ("x", "memory @ self.table.T", "x @ self.table.T"),
+                "self.table.T",
+                ("self.table", "self.table.T"),
                 (
-                    Mistake("x", "Those are vectors. Logits are their dot products with the table's rows."),
-                    Mistake("memory @ self.table.T", "The memory is the encoder's. x predicts the words."),
+                    Mistake(
+                        "self.table",
+                        "x is [batch, n, d_model] and the table [vocabulary, d_model]: transpose the table.",
+                    ),
                 ),
             ),
         ),
