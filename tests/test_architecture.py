@@ -63,6 +63,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "intervening": {"model", "trace", "tracing", "vocabulary"},
     "attribution": {"intervening", "tracing", "trace", "vocabulary"},
     "experiments": {
+        "translator",
         "config",
         "corpus",
         "vocabulary",
@@ -89,6 +90,7 @@ ALLOWED: dict[str, set[str] | None] = {
         "corpus",
         "vocabulary",
         "model",
+        "tracing",
         "training",
         "checkpoint",
         "text_model",

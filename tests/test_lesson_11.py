@@ -24,9 +24,9 @@ SENTENCE = "the teacher sleeps"
 
 
 @pytest.fixture(scope="module")
-def lesson(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def lesson() -> dict[str, Any]:
     """The names that the lesson's code cells leave behind, unanswered."""
-    return LESSON.run_whole(tmp_path_factory.mktemp("lesson"))
+    return LESSON.run_whole()
 
 
 def written(search: Any) -> list[str]:

@@ -17,8 +17,8 @@ LESSON = Lesson("13")
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return LESSON.run_whole(tmp_path_factory.mktemp("lesson"))
+def names() -> dict[str, Any]:
+    return LESSON.run_whole()
 
 
 def test_every_prediction_is_scored(names: dict[str, Any]) -> None:
@@ -50,9 +50,9 @@ def test_sizes_and_shares_are_those_of_the_recordings() -> None:
 
 
 def test_a_cache_gives_the_same_logits_and_a_rotary_score_depends_on_the_distance(
-    capsys: pytest.CaptureFixture[str], tmp_path: Any
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    LESSON.run_whole(tmp_path)
+    LESSON.run_whole()
     said = capsys.readouterr().out
     assert [f"{length} True" in said for length in range(1, 7)] == [True] * 6
     one, two, three, other = (line.rpartition(" ")[2] for line in said.splitlines() if "query at" in line)

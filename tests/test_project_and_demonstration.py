@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +14,8 @@ from viz_transformer.exercises.project import _RIGHT
 PROJECT, DEMONSTRATION = Lesson("project"), Lesson("demonstration")
 
 
-def test_the_projects_example_has_the_numbers_of_its_page(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = PROJECT.run_whole(tmp_path)
+def test_the_projects_example_has_the_numbers_of_its_page(capsys: pytest.CaptureFixture[str]) -> None:
+    names = PROJECT.run_whole()
     numbers = re.findall(r"\d\.\d{2,}", capsys.readouterr().out)
     assert not PROJECT.lacks(*numbers, cell="page")
     (sharp, used), whole = names["without"].values(), names["whole"]
@@ -35,11 +32,11 @@ def test_a_report_of_three_seeds_passes_and_a_loss_that_is_no_number_does_not() 
     assert not vt.exercises.check("project.1", {**_RIGHT, "losses": [0.3, float("nan")]}).passed
 
 
-def test_the_demonstration_takes_90_minutes_and_shows_seven_views(tmp_path: Any) -> None:
+def test_the_demonstration_takes_90_minutes_and_shows_seven_views() -> None:
     minutes = [int(each) for each in re.findall(r"\((\d+) minutes\)", DEMONSTRATION.prose)]
     assert (len(minutes), sum(minutes)) == (7, 90)
     assert [f"| {each} |" in DEMONSTRATION["question"] for each in minutes] == [True] * 7
-    DEMONSTRATION.run_whole(tmp_path)
+    DEMONSTRATION.run_whole()
 
 
 def test_its_notes_are_borne_out_by_what_is_shown() -> None:

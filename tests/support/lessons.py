@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import nbformat
@@ -81,25 +82,25 @@ class Lesson:
         return " ".join([self.above(cell_id), asked, self[below]])
 
     def run(self, *ids: str) -> dict[str, Any]:
-        """Run cells one after another, and return the names that they leave behind.
+        """Run cells one after another, in a folder that is thrown away, and return the names that they leave.
 
         Under ``"shown"`` stands what was shown last, as a notebook shows the last line of a cell.
         """
         names: dict[str, Any] = {}
         sys.modules.pop("my_transformer", None)  # of another folder
-        for each in ids:
-            *lines, last = ast.parse(self[each]).body
-            if isinstance(last, ast.Expr):
-                exec(compile(ast.Module(lines, []), each, "exec"), names)
-                names["shown"] = eval(compile(ast.Expression(last.value), each, "eval"), names)
-            else:
-                exec(compile(self[each], each, "exec"), names)
+        with TemporaryDirectory() as folder, chdir(folder):
+            for each in ids:
+                *lines, last = ast.parse(self[each]).body
+                if isinstance(last, ast.Expr):
+                    exec(compile(ast.Module(lines, []), each, "exec"), names)
+                    names["shown"] = eval(compile(ast.Expression(last.value), each, "eval"), names)
+                else:
+                    exec(compile(self[each], each, "exec"), names)
         return names
 
-    def run_whole(self, folder: Path) -> dict[str, Any]:
-        """Run all its code, unanswered; what it writes goes to a folder that is thrown away."""
-        with chdir(folder):
-            return self.run(*self.code)
+    def run_whole(self) -> dict[str, Any]:
+        """Run all its code, unanswered."""
+        return self.run(*self.code)
 
     def mistaken_predictions(self, guesses: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
         """Ask what its predictions ask, guess right, and return those that are not scored 1.
@@ -108,12 +109,13 @@ class Lesson:
         shows no picture although it promises one, or one that it does not promise, is returned too.
         """
         wrong = {}
-        for cell_id, guess in guesses.items():
-            _, _, call = self[cell_id].rpartition("vt.predict_")
-            view = eval(f"vt.predict_{call}", names)
-            view.guess = guess
-            if view.score != 1 or ("png" in view.revealed) != ("reveal" in self[cell_id]):
-                wrong[cell_id] = (view.score, view.revealed.keys())
+        with TemporaryDirectory() as folder, chdir(folder):
+            for cell_id, guess in guesses.items():
+                _, _, call = self[cell_id].rpartition("vt.predict_")
+                view = eval(f"vt.predict_{call}", names)
+                view.guess = guess
+                if view.score != 1 or ("png" in view.revealed) != ("reveal" in self[cell_id]):
+                    wrong[cell_id] = (view.score, view.revealed.keys())
         return wrong
 
 

@@ -12,7 +12,6 @@ from tests.support.on_screen import type_text
 from tests.support.ui_explorer import MAKE, Explorer
 from tests.support.ui_jupyterlab import LabPage, guard
 from tests.support.ui_keyboard import walk
-from tests.support.ui_lessons import open_curtains
 from tests.support.ui_windows import kernels_find_this_clone
 
 STEPPER = "from viz_transformer.widgets.attention_stepper.live import thinking_machines\nthinking_machines()"
@@ -36,6 +35,15 @@ SHORT = (
     "done = True",
 )
 
+#: Whether a cell's view is in sight; questions above, asked again when their cells run, are skipped.
+IN_SIGHT = """
+index => {
+    const isSeen = (each) => each?.checkVisibility({visibilityProperty: true}) ?? false;
+    [...document.querySelectorAll('.vt-awaiting .vt-skip')].filter(isSeen).forEach(skip => skip.click());
+    return isSeen(panel.content.widgets[index].node.querySelector('.vt-root[data-vt-drawn]'));
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def opened(kept_lab: LabPage) -> LabPage:
@@ -47,9 +55,10 @@ def opened(kept_lab: LabPage) -> LabPage:
 
 def output(lab: LabPage, name: str) -> Locator:
     """The output of a cell that was just run again, in view and drawn."""
-    lab.run_cell(NAMES.index(name))
-    open_curtains(lab.page)  # of questions above, which are asked again whenever their cell runs
-    return lab.output(NAMES.index(name))
+    index = NAMES.index(name)
+    lab.run_cell(index)
+    lab.page.wait_for_function(IN_SIGHT, arg=index)
+    return lab.output(index)
 
 
 def moves_on(lab: LabPage, name: str) -> None:
@@ -99,6 +108,34 @@ def test_a_view_is_linked_to_the_kernel_and_shift_enter_moves_on_from_it(opened:
         shown.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
     moves_on(opened, "stepper")  # the button has disabled itself
     assert opened.errors == []
+
+
+def test_run_all_hides_what_would_answer_a_prediction_and_leaves_the_code(kept_lab: LabPage) -> None:
+    kept_lab.open_cells(
+        "import viz_transformer as vt\nvt.predict_number('How many?', 20)",
+        "print('there are', 'twenty')",
+        "silent = 20",
+        "vt.predict_choice('Which?', ['a', 'b'], 'b')",
+        "print('it is', 'b')",
+        "1 / 0",
+    )
+    kept_lab.command("notebook:run-all-cells")
+    page = kept_lab.page
+    answer, second = page.get_by_text("there are twenty"), page.get_by_text("it is b")
+    shown = page.get_by_role("button", name="show anyway")
+    expect(shown.locator("visible=true")).to_have_count(4)  # a cell without an output hides nothing
+    expect(answer).to_be_hidden()
+    expect(page.locator(".jp-CodeCell .jp-InputArea").nth(1)).to_be_visible()
+    expect(page.get_by_text("ZeroDivisionError").first).to_be_visible()  # an error is never hidden
+    shown.first.focus()
+    page.keyboard.press("Enter")
+    expect(answer).to_be_visible()
+    assert page.evaluate("panel.content.mode") == "command"
+    expect(second).to_be_hidden()  # behind the second question
+    output = page.locator(".vt-prediction").nth(1)
+    output.get_by_role("button", name="b", exact=True).click()
+    expect(second).to_be_visible()
+    expect(page.locator(".vt-curtain-note, .vt-curtained")).to_have_count(0)
 
 
 def test_predictions_are_made_by_enter_and_shift_enter_moves_on(opened: LabPage) -> None:

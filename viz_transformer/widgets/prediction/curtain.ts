@@ -1,6 +1,6 @@
 // The curtain: what follows an unanswered question, up to the next heading, stays out of sight until it is
 // answered. It is drawn over the cells of a notebook and of a page alike, by a class; without scripts nothing
-// is hidden.
+// is hidden. In a notebook the code stays, to be read and run, and only what it shows is hidden.
 
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -10,6 +10,8 @@ const HEADINGS = "h1, h2, h3, h4";
 const TEXT = ".jp-RenderedMarkdown, .text_cell_render";
 const PICTURES = ".vt-root:not(.vt-prediction), [data-view], .jp-RenderedImage, .output_png";
 const HIDDEN = "vt-curtained";
+/** Where a cell of a notebook shows what its code made. */
+const OUTPUTS = ".jp-Cell-outputWrapper";
 /** An event of the document: a curtain was opened, which may have hidden what lies behind another as well. */
 const OPENED = "vt-curtain-opened";
 
@@ -27,13 +29,31 @@ function following(card: Element): Element[] {
   return found;
 }
 
-/** The curtain below a question; says what waits behind it. */
-export function useCurtain(card: RefObject<Element | null>, isClosed: boolean) {
+/** The line in place of a cell's hidden outputs, with a button that shows them all. */
+function noteIn(outputs: Element, show: () => void): Element {
+  const note = document.createElement("p");
+  note.className = "vt-curtain-note";
+  const button = document.createElement("button");
+  Object.assign(button, { type: "button", textContent: "show anyway", onclick: show });
+  button.dataset.lmSuppressShortcuts = "true"; // its keys are no commands of the notebook
+  note.append("Predict first · ", button);
+  outputs.append(note);
+  return note;
+}
+
+/** The curtain below a question, which `show` opens; says what waits behind it. */
+export function useCurtain(card: RefObject<Element | null>, isClosed: boolean, show: () => void) {
   const hidden = useRef<Element[]>([]);
+  const notes = useRef(new Map<Element, Element>());
   const [waiting, setWaiting] = useState({ cells: 0, pictures: 0 });
   function close(): void {
     hidden.current = following(card.current!);
-    for (const each of hidden.current) each.classList.add(HIDDEN);
+    for (const each of hidden.current) {
+      each.classList.add(HIDDEN);
+      const outputs = each.querySelector(OUTPUTS);
+      if (outputs && !outputs.querySelector(":scope > .vt-curtain-note"))
+        notes.current.set(outputs, noteIn(outputs, show));
+    }
     const cells = hidden.current.length;
     const pictures = hidden.current.filter((each) => each.querySelector(PICTURES)).length;
     setWaiting((was) => (was.cells === cells && was.pictures === pictures ? was : { cells, pictures }));
@@ -44,9 +64,16 @@ export function useCurtain(card: RefObject<Element | null>, isClosed: boolean) {
   useLayoutEffect(() => {
     if (!isClosed) return;
     document.addEventListener(OPENED, close);
+    // A long notebook brings cells into the page when they come into sight.
+    const cells = card.current!.closest(CELLS)?.parentElement;
+    const watch = new MutationObserver(close);
+    if (cells) watch.observe(cells, { childList: true });
     return () => {
       document.removeEventListener(OPENED, close);
+      watch.disconnect();
       for (const each of hidden.current) each.classList.remove(HIDDEN);
+      for (const note of notes.current.values()) note.remove();
+      notes.current.clear();
       document.dispatchEvent(new Event(OPENED));
     };
   }, [isClosed]);
