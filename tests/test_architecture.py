@@ -90,6 +90,7 @@ ALLOWED: dict[str, set[str] | None] = {
         "corpus",
         "vocabulary",
         "model",
+        "tracing",
         "training",
         "checkpoint",
         "text_model",

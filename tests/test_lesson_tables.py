@@ -224,13 +224,13 @@ def test_12_and_13_tell_the_sizes_of_published_models() -> None:
     )
 
 
-def test_10_how_long_they_were_trained() -> None:
-    found = rows("10")
+def test_how_long_they_were_trained() -> None:
+    found = rows("training")
     made = json.loads((ROOT / "data" / "en-es" / "made_by.json").read_text())
     run = made["training"]
     assert made["refinement"]["training"]["n_steps"] == run["n_steps"]  # “8,000 more”
     times = [f"{run['n_steps']:,} steps", f"{run['batch_size']} pairs", f"{run['warmup_steps']} steps"]
     assert found[OURS] == [*times, str(run["learning_rate"])]
     assert run["optimiser"] == "muon"
-    peak = exercise("10.5").wanted.reference(4000, 512, 4000)
+    peak = exercise("training.4").wanted.reference(4000, 512, 4000)
     assert found["the first Transformer, base (sections 5.1–5.3)"][2:] == ["4,000 steps", f"{peak:.4f}"]

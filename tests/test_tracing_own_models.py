@@ -53,12 +53,28 @@ PRODUCTS = {
     "transposed": lambda w, v: (v.mT @ w.transpose(-2, -1)).mT,
     "permuted": lambda w, v: torch.einsum("bqhk,bkhd->bhqd", w.permute(0, 2, 1, 3), v.transpose(1, 2)),
 }
+
+
+def divided_powers(scores: Tensor) -> Tensor:
+    """As a lesson's student writes it."""
+    powers = torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+def masked_powers(scores: Tensor) -> Tensor:
+    """With masked powers, and a sum that cannot be 0."""
+    powers = scores.exp() * (scores > -math.inf)
+    return powers / (powers.sum(-1)[..., None] + 1e-12)
+
+
 SOFTMAXES = {
     "F.softmax": lambda scores: F.softmax(scores, dim=-1),
     "Tensor.softmax": lambda scores: scores.softmax(3),
     "nn.Softmax": nn.Softmax(dim=-1),
     "float32": lambda scores: torch.softmax(scores, dim=-1, dtype=torch.float32),
     "keys first": lambda scores: scores.mT.softmax(-2).mT,
+    "divided powers": divided_powers,
+    "masked powers": masked_powers,
 }
 
 
@@ -359,6 +375,8 @@ def test_other_softmaxes_are_no_attention() -> None:
         "words without a batch": lambda x: soft_words(x[0]),
         "gate": lambda x: x.softmax(-1) * x,
         "logarithm": lambda x: x.softmax(-1).log() @ x.mT,
+        "powers alone": lambda x: (x @ x.mT).exp() @ x,
+        "powers over another sum": lambda x: (x.exp() / x.cosh().sum(-1, keepdim=True)) @ x.mT,
     }
     for name, function in functions.items():
         assert recorded(function, torch.randn(2, 6, 8)) == [], name

@@ -39,7 +39,7 @@ def forward(seed: int, words: tuple[str, ...] = ("the", "cat", "<eos>"), n_heads
 def moment(step: int, **changes: object) -> Snapshot:
     traces = (forward(step), forward(step + 100, ("dogs", "<eos>")))
     values = {"translations": ("el el", f"step {step}"), "losses": (3.5 - step / 4, 1 / 3), "traces": traces}
-    return Snapshot(step=step, **{**values, **changes})
+    return Snapshot(step=step, **{**values, "validation_loss": 3.0 if step else None, **changes})
 
 
 def training(**changes: object) -> TrainingTrace:
@@ -56,7 +56,8 @@ def assert_equal_but_for_rounding(first: TrainingTrace, again: TrainingTrace) ->
         assert array.dtype == other.dtype
         np.testing.assert_array_equal(array, other)
     for one, other in zip(first.moments, again.moments, strict=True):
-        assert (one.step, one.translations, one.losses) == (other.step, other.translations, other.losses)
+        names = ("step", "translations", "losses", "validation_loss")
+        assert [getattr(one, name) for name in names] == [getattr(other, name) for name in names]
         for here, there in zip(one.traces, other.traces, strict=True):
             for field in fields(ForwardTrace):
                 value, read = getattr(here, field.name), getattr(there, field.name)

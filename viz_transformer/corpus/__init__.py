@@ -16,16 +16,18 @@ from functools import cache, cached_property
 from random import Random
 
 from viz_transformer._bounds import HELD_OUT, OF_A_KIND, SENTENCES, whole_number
+from viz_transformer._text import shown
 from viz_transformer.corpus.derivation import Derivation
 from viz_transformer.corpus.derivation import draw as draw_one
 from viz_transformer.corpus.phrases import Phrase
-from viz_transformer.corpus.sentences import belonging, reason, sentence, transitive_or_not
+from viz_transformer.corpus.sentences import PATTERNS, belonging, reason, sentence, transitive_or_not
 from viz_transformer.corpus.translations import (
     gap_words,
     is_spanish,
     translation_tokens,
     translations,
 )
+from viz_transformer.errors import UserError
 from viz_transformer.vocabulary import Vocabulary
 
 __all__ = [
@@ -91,7 +93,7 @@ def is_held_out(combination: str) -> bool:
     return zlib.crc32(combination.encode()) % HELD_OUT_MODULUS == HELD_OUT_REMAINDER
 
 
-def draw(seed: int) -> Iterator[SentencePair]:
+def draw(seed: int, pattern: str | None = None) -> Iterator[SentencePair]:
     """Draw sentence pairs without end, each by itself, the same ones for the same seed.
 
     A sentence comes as often as the grammar's probabilities say, with another translation each time
@@ -104,10 +106,21 @@ def draw(seed: int) -> Iterator[SentencePair]:
 
     Args:
         seed: fixes the pairs.
+        pattern: the only sort of sentence to draw, such as ``"belonging"``: *the teacher lost her book*;
+            None for the whole language.
+
+    Raises:
+        UserError: if there is no such pattern.
     """
-    rng = Random(seed)
+    named = {each.derive.__name__: each.derive for each in PATTERNS}
+    if pattern is not None and pattern not in named:
+        raise UserError(f"there is no pattern {shown(pattern)}; choose one of {', '.join(sorted(named))}")
+    return _drawn(sentence if pattern is None else named[pattern], Random(seed))
+
+
+def _drawn(derive: Callable[[Derivation], Phrase], rng: Random) -> Iterator[SentencePair]:
     while True:
-        yield SentencePair.from_phrase(draw_one(sentence, rng))
+        yield SentencePair.from_phrase(draw_one(derive, rng))
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ class _Block:
         text: its line; more than one only where brackets are open.
         reads: the variables that it needs, with those of the statements inside.
         writes: the variables that it makes or changes.
+        parts: the variables of which it sets some places only, in any order with others that do so.
         ends: whether what follows may not be run.
         inside: the statements inside.
     """
@@ -37,6 +38,7 @@ class _Block:
     text: str
     reads: set[str]
     writes: set[str]
+    parts: set[str]
     ends: bool
     inside: list[_Block] = field(default_factory=list)
 
@@ -55,9 +57,10 @@ def lines_of(exercise: Exercise) -> dict[str, Any] | None:
         must come before the other; ``blocks``, ``[[places, message], …]``, which must not be interrupted.
     """
     wanted = exercise.wanted
-    given = getattr(wanted, "reference", None) or getattr(wanted, "right_answer", None)
-    code = exercise.lines or (given if isinstance(given, FunctionType) else None)
-    if not callable(code) or forbidden_name(code, getattr(wanted, "forbidden", {})):
+    answer = getattr(wanted, "right_answer", None)
+    given = getattr(wanted, "reference", answer if isinstance(answer, FunctionType) else None)
+    code = exercise.lines or given
+    if code is None or (callable(code) and forbidden_name(code, getattr(wanted, "forbidden", {}))):
         return None
     parsed = _parsed(code)
     if parsed is None:
@@ -78,14 +81,16 @@ def lines_of(exercise: Exercise) -> dict[str, Any] | None:
     return {"head": head, "lines": [list(shown[each]) for each in places], "order": order, "blocks": blocks}
 
 
-def _parsed(code: Callable[..., Any]) -> tuple[str, list[_Block]] | None:
+def _parsed(code: Callable[..., Any] | str) -> tuple[str, list[_Block]] | None:
     """Return the first line of a function or class, and its statements; None if it calls ours inside."""
     try:
-        text = textwrap.dedent(inspect.getsource(code))
+        text = textwrap.dedent(code if isinstance(code, str) else inspect.getsource(code))
         tree = ast.parse(text).body[0]
     except (OSError, TypeError, SyntaxError):
         return None
-    if not isinstance(tree, ast.FunctionDef | ast.ClassDef) or not _stands_alone(code, tree):
+    if not isinstance(tree, ast.FunctionDef | ast.ClassDef) or not (
+        isinstance(code, str) or _stands_alone(code, tree)
+    ):
         return None
     text = re.sub(rf"\b{tree.name}\b", tree.name.lstrip("_"), text)
     tree = ast.parse(text).body[0]
@@ -95,14 +100,15 @@ def _parsed(code: Callable[..., Any]) -> tuple[str, list[_Block]] | None:
 
 
 def _stands_alone(code: Callable[..., Any], tree: ast.AST) -> bool:
-    """Whether code uses libraries and its own names only: no other function of this package."""
+    """Whether code uses libraries and what stands beside it only: no other function of this package."""
     known = vars(inspect.getmodule(code) or inspect)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {code.__name__}
     made = [known[name] for name in names if name in known and not isinstance(known[name], ModuleType)]
-    if any(name.startswith("_") for name in names) or getattr(code, "__closure__", None):
+    if any(name.startswith("_") for name in names - {"_"}) or getattr(code, "__closure__", None):
         return False
     return not any(
-        getattr(each, "__module__", "").startswith("viz_transformer")
+        (module := getattr(each, "__module__", "")).startswith("viz_transformer")
+        and module != code.__module__
         for each in made
         if isinstance(each, FunctionType | type)
     )
@@ -127,16 +133,16 @@ def _blocks(body: Sequence[ast.stmt], lines: Sequence[str]) -> list[_Block]:
         body = body[1:]  # a docstring
     found = []
     for node in body:
-        reads, writes = _variables(node)
+        variables = _variables(node)
         ends = any(isinstance(each, _ENDS) for each in _same_room(node))
         is_open = (
             isinstance(node, _OPENS) and node.body[0].lineno > node.lineno and not getattr(node, "orelse", [])
         )
         if is_open and isinstance(node, _OPENS):
-            found.append(_Block(_opening(node, lines), reads, writes, ends, _blocks(node.body, lines)))
+            found.append(_Block(_opening(node, lines), *variables, ends, _blocks(node.body, lines)))
         else:
             text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-            found.append(_Block(text, reads, writes, ends))
+            found.append(_Block(text, *variables, ends))
     return found
 
 
@@ -148,27 +154,32 @@ def _same_room(node: ast.AST) -> Iterator[ast.AST]:
             yield from _same_room(each)
 
 
-def _variables(node: ast.stmt) -> tuple[set[str], set[str]]:
-    """Return the variables that a statement reads and those that it writes; ``self.scale`` is one, too."""
+def _variables(node: ast.stmt) -> tuple[set[str], set[str], set[str]]:
+    """Return the variables that a statement reads, writes, and sets in part; ``self.scale`` is one, too."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return set(), {node.name}
+        return set(), {node.name}, set()
     reads: set[str] = set()
     writes: set[str] = set()
     own: set[str] = set()
-    for each in ast.walk(node):
+    everything = list(ast.walk(node))
+    set_in_part = [each for each in everything if isinstance(each, ast.Subscript) and _is_set(each)]
+    within = {each.value for each in set_in_part}
+    for each in everything:
         if isinstance(each, ast.comprehension):
             own |= {one.id for one in ast.walk(each.target) if isinstance(one, ast.Name)}
-        if isinstance(each, ast.Name | ast.Attribute | ast.Subscript):
-            name = ast.unparse(each)
-            is_read = isinstance(each.ctx, ast.Load)
-            (reads if is_read else writes).add(name if not isinstance(each, ast.Subscript) else _root(each))
-        if isinstance(each, ast.AugAssign):
-            reads.add(ast.unparse(each.target))
-        if isinstance(each, ast.Expr) and isinstance(
+        elif isinstance(each, ast.Name | ast.Attribute) and each not in within:
+            (writes if _is_set(each) else reads).add(ast.unparse(each))
+        elif isinstance(each, ast.AugAssign):
+            reads.add(_root(each.target))
+        elif isinstance(each, ast.Expr) and isinstance(
             each.value, ast.Call
         ):  # it is called to change something
             writes.add("self" if "super()" in ast.unparse(each) else _root(each.value.func))
-    return reads - own, writes - own
+    return reads - own, writes - own, {_root(each) for each in set_in_part}
+
+
+def _is_set(node: ast.Name | ast.Attribute | ast.Subscript) -> bool:
+    return not isinstance(node.ctx, ast.Load)
 
 
 def _root(node: ast.expr) -> str:
@@ -199,10 +210,11 @@ def _reason(one: _Block, other: _Block) -> str:
     first, second = one.text.strip(), other.text.strip()
     if other.ends:
         return f"What comes after “{second}” is not run."
-    if made := sorted(one.writes & other.reads):
+    if made := sorted((one.writes & (other.reads | other.parts)) | (one.parts & other.reads)):
         return f"“{second}” needs {made[0]}, which “{first}” sets."
-    if changed := sorted(other.writes & (one.reads | one.writes)):
-        return f"“{second}” sets {changed[0]} again, after “{first}” has used it."
+    again = (other.writes & (one.reads | one.writes | one.parts)) | (other.parts & one.reads)
+    if again:
+        return f"“{second}” sets {min(again)} again, after “{first}” has used it."
     return f"“{first}” comes before “{second}”." if one.ends else ""
 
 

@@ -39,7 +39,7 @@ EXERCISES = (
                 Mistake(
                     [_row(3)[at] for at in (0, 2, 1, 3)],
                     "The four numbers are right, but you put the sines first and then the cosines. "
-                    "In the formula, sine and cosine of one angle stand side by side. (Some "
+                    "In the formula, sine and cosine of one angle are side by side. (Some "
                     "libraries do it your way.)",
                 ),
                 Mistake(

@@ -127,5 +127,16 @@ EXERCISES = (
             "max(row) is the largest weight, and row.index(weight) is the position of a weight.",
             "The weight at position 2 belongs to words[2].",
         ),
+        lines="""def favourite(row, words):
+    largest = max(row)
+    position = row.index(largest)
+    return words[position]""",
+        wrong_lines=(
+            Mistake("    return position", "A position is a number. Return the word at that position."),
+            Mistake(
+                "    largest = max(words)",
+                "That compares the words, and Python compares words by the alphabet. Compare the weights.",
+            ),
+        ),
     ),
 )

@@ -230,6 +230,12 @@ EXERCISES = (
             "table[5] is the row of the id 5. What does table[torch.tensor([5, 8])] give?",
             "A tensor of ids in the square brackets gives a row for each id, whatever its shape.",
         ),
+        lines="""def embed(ids, table):
+    return table[ids]""",
+        wrong_lines=(
+            Mistake("    return table[:, ids]", "table[:, ids] takes columns. A token's vector is a row."),
+            Mistake("    return table[ids - 1]", "That is the row before. Ids count from 0, as the rows do."),
+        ),
     ),
     Exercise(
         "2.4",

@@ -203,6 +203,20 @@ EXERCISES = (
             "scores.amax(-1, keepdim=True) is the largest score of each row, as a column.",
             "Three steps: subtract, exp, divide by the sum of each row (again with keepdim=True).",
         ),
+        lines="""def softmax(scores):
+    largest = scores.amax(-1, keepdim=True)  # [..., 1]
+    powers = (scores - largest).exp()
+    return powers / powers.sum(-1, keepdim=True)""",
+        wrong_lines=(
+            Mistake(
+                "    powers = scores.exp()",
+                "Right for small scores. Near 1000 it gives nan: subtract the row's largest score first.",
+            ),
+            Mistake(
+                "    return powers / powers.sum()",
+                "You divide by the sum of the whole table. Each row needs its own sum.",
+            ),
+        ),
     ),
     Exercise(
         "3.3",
@@ -248,6 +262,19 @@ EXERCISES = (
         hints=(
             "Three steps, in this order: scores = keys @ query, divide, softmax.",
             "d_k is query.shape[-1], and its square root is query.shape[-1] ** 0.5.",
+        ),
+        lines="""def weights_of(query, keys):
+    scores = keys @ query  # [n_keys]
+    scaled = scores / query.shape[-1] ** 0.5
+    return softmax(scaled)""",
+        wrong_lines=(
+            Mistake(
+                "    scaled = scores / query.shape[-1]", "You divided by d_k. Divide by its square root."
+            ),
+            Mistake(
+                "    scores = keys * query  # [n_keys, d_k]",
+                "keys * query multiplies number by number and does not add up. keys @ query does.",
+            ),
         ),
     ),
 )

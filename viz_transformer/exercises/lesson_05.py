@@ -285,7 +285,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     _with(_one_head),
-                    "That is a single head: nothing is split. Use split_heads on queries, keys and values.",
+                    "That is a single head. Use split_heads on the queries, the keys and the values.",
                 ),
             ),
             right="A layer with several heads: queries from x, keys and values from memory.",

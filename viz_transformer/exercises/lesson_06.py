@@ -207,7 +207,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda query, key, query_position, key_position: float(query @ key),
-                    "That is the score without positions: nothing is turned.",
+                    "That is the score without positions: neither pair is turned.",
                 ),
                 Mistake(
                     lambda query, key, query_position, key_position: float(

@@ -223,6 +223,19 @@ EXERCISES = (
             "Indexing with None adds an axis of length 1: x[:, None] turns [batch, n] into [batch, 1, n].",
         ),
         part="padding_mask",
+        lines="""def padding_mask(ids, pad_id):
+    is_word = ids != pad_id  # [batch, n_keys]
+    return is_word[:, None, None]  # [batch, 1, 1, n_keys]""",
+        wrong_lines=(
+            Mistake(
+                "    is_word = ids == pad_id  # [batch, n_keys]",
+                "That is True for the padding. True means that a token may be attended to.",
+            ),
+            Mistake(
+                "    return is_word[:, None]  # [batch, 1, n_keys]",
+                "The scores have four axes: [batch, head, query, key]. The mask needs one axis more.",
+            ),
+        ),
     ),
     Exercise(
         "8.3",
@@ -238,6 +251,19 @@ EXERCISES = (
             ".tril() keeps the lower left triangle with the diagonal, and sets the rest to False.",
         ),
         part="causal_mask",
+        lines="""def causal_mask(n):
+    everything = torch.ones(n, n, dtype=torch.bool)  # [query, key]
+    return everything.tril()""",
+        wrong_lines=(
+            Mistake(
+                "    return everything.triu()",
+                "triu keeps the upper triangle: each position would attend to itself and to what follows.",
+            ),
+            Mistake(
+                "    return everything.tril(-1)",
+                "tril(-1) leaves out the diagonal, and a position may attend to itself.",
+            ),
+        ),
     ),
     Exercise(
         "8.4",

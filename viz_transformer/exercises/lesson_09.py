@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.exercises import lent
-from viz_transformer.exercises.answer_types import Exercise, Mistake
+from viz_transformer.exercises.answer_types import Choice, Exercise, Mistake
 from viz_transformer.exercises.module_class import ModuleClass
 
 _EPS = 1e-5
@@ -403,5 +403,47 @@ EXERCISES = (
             "The logits are x @ self.table.T, [batch, n_target, vocabulary].",
         ),
         part="Transformer",
+        lines="""def forward(self, source, target):
+    source_mask = padding_mask(source, 0)
+    target_mask = padding_mask(target, 0) & ___
+    memory = self.vectors(source)
+    for block in self.encoder:
+        memory = block(___, source_mask)
+    x = self.vectors(target)
+    for block in self.decoder:
+        x = block(x, ___, target_mask, source_mask)
+    return x @ ___""",
+        gaps=(
+            Choice(
+                "causal_mask(target.shape[1])",
+                ("source_mask", "causal_mask(target.shape[1])"),
+                (Mistake("source_mask", "The decoder would attend to later words, which must be hidden."),),
+            ),
+            Choice(
+                "memory",
+                ("self.vectors(source)", "memory"),
+                (
+                    Mistake(
+                        "self.vectors(source)",
+                        "Each encoder block would get the embeddings, not the output of the block before it.",
+                    ),
+                ),
+            ),
+            Choice(
+                "memory",
+                ("x", "memory"),
+                (Mistake("x", "In cross-attention the keys and values come from the encoder's output."),),
+            ),
+            Choice(
+                "self.table.T",
+                ("self.table", "self.table.T"),
+                (
+                    Mistake(
+                        "self.table",
+                        "x is [batch, n, d_model] and the table [vocabulary, d_model]: transpose the table.",
+                    ),
+                ),
+            ),
+        ),
     ),
 )

@@ -1,22 +1,15 @@
-"""Exercises of lesson 10, Training: shifted targets, losses and the lowest one, the paper's rate."""
+"""Exercises of lesson 10, Train your own: shifted targets, a training step, early stopping."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
-
-#: What the decoder must say in the six pairs: 17 words, of which two come twice, and six ``<eos>``.
-_COUNTS = (6, 2, 2, *[1] * 13)
-_N_PADDING = 7
-_PROBABILITIES = (0.5, 0.25, 0.8)
-_OF_PADDING = 0.01
-#: The four translations of "the teacher sleeps", each of four tokens; a test compares the grammar.
-_OPEN = (0.43, 0.32, 0.23, 0.02)
-_N_OPEN_TOKENS = 4
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake
+from viz_transformer.exercises.feedback import Check
 
 
 def _targets(rng: np.random.Generator) -> tuple[Any]:
@@ -27,32 +20,90 @@ def _targets(rng: np.random.Generator) -> tuple[Any]:
     return (torch.tensor(rng.integers(3, 35, size=shape)),)
 
 
-def _surprise(*probabilities: float) -> float:
-    """Return the sum of -ln p."""
-    return -sum(math.log(each) for each in probabilities)
+def _after_two_steps(step: Callable[..., Any]) -> Callable[[int], Any]:
+    """Return a function of a seed: two losses, and the parameters of a small model after two steps."""
+
+    def trained(seed: int) -> Any:
+        import torch
+
+        from viz_transformer.exercises.lent import Transformer
+
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            model = Transformer(9, 4, 2, 8, 1)
+            source, target = (torch.randint(3, 9, (2, n)) for n in (3, 4))
+        target[1, 3] = 0  # padding
+        optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+        losses = [step(model, optimiser, source, target) for _ in range(2)]
+        if losses[0] is ...:
+            return ...
+        numbers = [each.detach().flatten() for each in model.parameters()]
+        return float(losses[0]), float(losses[1]), torch.cat(numbers)
+
+    return trained
 
 
-def _entropy(*counts: int) -> float:
-    """Return the entropy of shares, in nats."""
-    total = sum(counts)
-    return -sum(count / total * math.log(count / total) for count in counts)
+@dataclass(frozen=True)
+class _Step(Function):
+    """Asks for a training step, which is compared by what it makes of a small model."""
+
+    def check(self, answer: Any) -> Check:
+        """Compare two steps with those of the reference."""
+        return super().check(_after_two_steps(answer) if callable(answer) else answer)
 
 
-def _mean_surprise(*probabilities: float) -> float:
-    """Return the mean of -ln p, each p as often as it says, in nats."""
-    return -sum(each * math.log(each) for each in probabilities)
+def _reference(model: Any, optimiser: Any, source: Any, target: Any) -> float:
+    from viz_transformer.exercises.lent import training_step
+
+    return training_step(model, optimiser, source, target)
 
 
-def _steps(rng: np.random.Generator) -> tuple[int, int, int]:
-    """Draw a step, before the peak as often as behind it, a width and a warm-up."""
-    warmup = int(rng.integers(50, 4000))
-    before = rng.random() < 0.5
-    step = int(rng.integers(1, warmup)) if before else int(rng.integers(warmup + 1, 5 * warmup))
-    return step, int(rng.choice([128, 256, 512])), warmup
+def _variant(read: slice, wanted: slice, *, clears: bool = True, moves: bool = True) -> Callable[..., Any]:
+    """Return a step with one mistake."""
+
+    def step(model: Any, optimiser: Any, source: Any, target: Any) -> float:
+        from viz_transformer.exercises.lent import loss
+
+        found = loss(model(source, target[:, read]), target[:, wanted], 0)
+        if clears:
+            optimiser.zero_grad()
+        found.backward()
+        if moves:
+            optimiser.step()
+        return float(found)
+
+    return _after_two_steps(step)
 
 
-def _paper_rate(step: int, d_model: int, warmup: int) -> float:
-    return (d_model * max(step, warmup)) ** -0.5 * min(1.0, step / warmup)
+_READ, _WANTED, _ALL = slice(None, -1), slice(1, None), slice(None)
+
+
+def _stops_at(losses: list[float], patience: int) -> int:
+    best = 0
+    for at, loss in enumerate(losses):
+        if loss < losses[best]:
+            best = at
+        elif at - best >= patience:
+            break
+    return best
+
+
+def _validation(rng: np.random.Generator) -> tuple[list[float], int]:
+    """Draw validation losses with a first valley, and often a deeper one behind it."""
+    falling = np.linspace(3, 1, int(rng.integers(3, 6)))
+    rising = 1 + np.cumsum(rng.uniform(0.05, 0.2, size=int(rng.integers(2, 6))))
+    later = rng.uniform(0.5, 2, size=int(rng.integers(0, 4)))
+    losses = [round(float(each), 2) for each in (*falling, *rising, *later)]
+    return losses, int(rng.integers(2, 5))
+
+
+def _last_before_stop(losses: list[float], patience: int) -> int:
+    return min(_stops_at(losses, patience) + patience, len(losses) - 1)
+
+
+def _first_rise(losses: list[float], patience: int) -> int:
+    rises = (at for at in range(1, len(losses)) if losses[at] > losses[at - 1])
+    return next(rises, len(losses)) - 1
 
 
 EXERCISES = (
@@ -65,17 +116,17 @@ EXERCISES = (
             (
                 Mistake(
                     lambda target: (target, target),
-                    "Both parts are the whole target, so each position would have to say the token that "
-                    "it has just read. Which column does each part lose?",
+                    "Both parts are the whole target, so each position would predict the token that it "
+                    "has just read. Which column does each part lose?",
                 ),
                 Mistake(
                     lambda target: (target[:, :-1], target[:, :-1]),
-                    "Both parts have lost their last column, so each position must say the token that it "
-                    "has just read. What should it say instead?",
+                    "Both parts have lost their last column, so each position predicts the token that it "
+                    "has just read. What should it predict instead?",
                 ),
                 Mistake(
                     lambda target: (target[:, 1:], target[:, :-1]),
-                    "The two parts are swapped: here the decoder reads the next token and must say the "
+                    "The two parts are swapped: here the decoder reads the next token and predicts the "
                     "one before. What it reads should begin with <sos>.",
                 ),
                 Mistake(
@@ -85,16 +136,16 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda target: (target, target[:, 1:]),
-                    "What it must say is right. What it reads still has the last column, and there is "
-                    "nothing left to say after that.",
+                    "The second part is right. The first still has the last column, and after it there "
+                    "is no token left to predict.",
                 ),
                 Mistake(
                     lambda target: (target[:, :-1], target),
-                    "What it reads is right. What it must say still begins with <sos>, which a decoder "
-                    "never has to say.",
+                    "The first part is right. The second still begins with <sos>, which a decoder never "
+                    "has to predict.",
                 ),
             ),
-            right="One list of ids serves both: position i reads token i and must say token i + 1.",
+            right="One list of ids serves both: position i reads token i and predicts token i + 1.",
         ),
         (
             "target[:, 2:5] takes columns 2, 3 and 4 of all rows. You may leave out either number.",
@@ -103,256 +154,74 @@ EXERCISES = (
     ),
     Exercise(
         "10.2",
-        "Compute the loss of one sentence",
-        Number(
-            _surprise(*_PROBABILITIES) / 3,
+        "Write a training step",
+        _Step(
+            _after_two_steps(_reference),
+            lambda rng: (int(rng.integers(1000)),),
             (
                 Mistake(
-                    _surprise(*_PROBABILITIES, _OF_PADDING) / 4,
-                    "You counted the padding. Padding asks nothing, and here it would more than double "
-                    "the loss.",
+                    _variant(_ALL, _ALL),
+                    "The target is not shifted: the model learns to repeat the token that it has just read.",
                 ),
                 Mistake(
-                    _surprise(*_PROBABILITIES) / 4,
-                    "You left out the padding's loss, but you still divided by four positions. How many "
-                    "tokens are real?",
+                    _variant(_READ, _READ),
+                    "The model learns to repeat the token that it has just read. The targets are "
+                    "target[:, 1:].",
                 ),
                 Mistake(
-                    _surprise(*_PROBABILITIES),
-                    "That is the sum over the three tokens. The loss is counted per token, so that long "
-                    "and short sentences can be compared.",
+                    _variant(_READ, _WANTED, clears=False),
+                    "backward() adds to the gradients that are there. Set them to zero in each step, before "
+                    "backward(): optimiser.zero_grad().",
                 ),
                 Mistake(
-                    -_surprise(*_PROBABILITIES) / 3,
-                    "The size is right, but the sign isn't. The logarithm of a probability is below 0; a "
-                    "loss is not.",
-                ),
-                Mistake(
-                    _surprise(*_PROBABILITIES) / 3 / math.log(2),
-                    "That is in bits: you took the logarithm to base 2. For nats, use math.log.",
-                ),
-                Mistake(
-                    _surprise(*_PROBABILITIES) / 3 / math.log(10),
-                    "You took the logarithm to base 10. For nats, use math.log.",
-                ),
-                Mistake(
-                    -math.log(sum(_PROBABILITIES) / 3),
-                    "You took the logarithm of the mean probability. Do it the other way round: first the "
-                    "logarithms, then their mean.",
-                ),
-                Mistake(
-                    sum(_PROBABILITIES) / 3,
-                    "That is the mean probability. The loss is the mean of -ln p.",
+                    _variant(_READ, _WANTED, moves=False),
+                    "The loss is right, but the parameters stay as they are. Call optimiser.step() after "
+                    "backward().",
                 ),
             ),
-            unit="nats per token",
-            right="The least probable token, with 0.25, causes more than half of the loss.",
+            right="Forward, loss, backward, step: every training of a neural network consists of these four.",
         ),
         (
-            "There are three real tokens: hola, mundo and <eos>.",
-            "-math.log(0.5) is 0.693. Do the same with the other two, add up, divide by three.",
+            "The order is: logits, loss, optimiser.zero_grad(), loss.backward(), optimiser.step().",
+            "The decoder reads target[:, :-1], and the loss compares its logits with target[:, 1:]. "
+            "Return the loss as a number: .item().",
         ),
+        part="training_step",
     ),
     Exercise(
         "10.3",
-        "Find the loss of a student who looks at nothing",
-        Number(
-            _entropy(*_COUNTS),
-            (
-                Mistake(
-                    math.log(35),
-                    "That is the even bet on all 35 tokens. This student knows that <eos> comes most "
-                    "often, and that English words never come.",
-                ),
-                Mistake(
-                    math.log(len(_COUNTS)),
-                    "You gave each of the 16 tokens that occur the same probability. But <eos> is in "
-                    "every sentence, so it has a larger share.",
-                ),
-                Mistake(
-                    _entropy(*_COUNTS, _N_PADDING),
-                    "You counted the padding as a token. Only the 23 real ones count.",
-                ),
-                Mistake(
-                    _entropy(*_COUNTS[1:]),
-                    "You left out <eos>. The decoder must say it too, once in each sentence.",
-                ),
-                Mistake(
-                    _entropy(*_COUNTS) / math.log(2),
-                    "That is in bits: you took the logarithm to base 2. For nats, use math.log.",
-                ),
-                Mistake(
-                    -math.log(_COUNTS[0] / sum(_COUNTS)),
-                    "That is the loss at one position where <eos> is right. Take the mean over all 23 "
-                    "positions.",
-                ),
-            ),
-            unit="nats per token",
-            right="A training whose loss stays there has learned which tokens are frequent, and nothing "
-            "else. You will see this number again.",
-        ),
-        (
-            "Six of the 23 are <eos>, es and te come twice, and thirteen words come once.",
-            "A token that comes n times gets the probability n/23, and is right n times. Add up n/23 · "
-            "-ln(n/23) over the 16 tokens.",
-        ),
-    ),
-    Exercise(
-        "10.4",
-        "Find the step at which a sentence is learned",
-        Number(
-            16,
-            (
-                Mistake(
-                    13,
-                    "At step 13 it knows “the cat is black” and three others, but for “what is your name” "
-                    "it writes only “te”. Have you chosen the sentence?",
-                ),
-                Mistake(
-                    10,
-                    "At step 10 it writes “te te”. If you took 10 from watch.moment: that counts the "
-                    "moments, and each moment has its own step.",
-                ),
-                Mistake(
-                    19,
-                    "At step 19 it is right, but it was right before that. Drag further back.",
-                ),
-                Mistake(
-                    35,
-                    "That is the large model. The exercise is about the small one.",
-                ),
-            ),
-            tolerance=1e-6,
-            unit="steps",
-            right="At that step all six are right for the first time, and the heads are only half as sharp "
-            "as they get.",
-        ),
-        (
-            "Choose the sentence in the view, drag to the end, and then slowly back.",
-            "In Python: watch.sentence = 5, and watch.trace.moments[n].translations[5] for each n.",
-        ),
-    ),
-    Exercise(
-        "10.5",
-        "Write the paper's learning rate",
+        "Stop early",
         Function(
-            _paper_rate,
-            _steps,
+            _stops_at,
+            _validation,
             (
                 Mistake(
-                    lambda step, d_model, warmup: (d_model * step) ** -0.5,
-                    "It falls as it should, but there is no warm-up: step 1 has the highest rate of all. "
-                    "Up to the peak it should rise in a straight line.",
+                    lambda losses, patience: int(np.argmin(losses)),
+                    "You return the lowest loss of the whole list. A training that stops early never gets "
+                    "to the losses after the stop.",
                 ),
                 Mistake(
-                    lambda step, d_model, warmup: (
-                        (d_model * warmup) ** -0.5
-                        * (step / warmup if step <= warmup else (step - warmup) ** -0.5 * warmup**0.5)
-                    ),
-                    "After the peak, count the steps from the start of the training, not from the peak.",
+                    _last_before_stop,
+                    "That is the index at which the training stops. The model to keep is the one with the "
+                    "lowest loss until then.",
                 ),
                 Mistake(
-                    lambda step, d_model, warmup: (d_model * warmup) ** -0.5 * step / warmup,
-                    "It rises as it should, but it never stops rising. What happens after the peak?",
+                    _first_rise,
+                    "You stop at the first rise. Wait until the lowest loss is `patience` measurements ago.",
                 ),
                 Mistake(
-                    lambda step, d_model, warmup: (d_model * warmup) ** -0.5 * min(1.0, step / warmup),
-                    "It rises as it should, but then it stays at the peak. From there it should fall in "
-                    "proportion to 1/√step.",
-                ),
-                Mistake(
-                    lambda step, d_model, warmup: max(step**-0.5, step * warmup**-1.5) * d_model**-0.5,
-                    "You took the larger of the two, so the rate falls first and then rises. Take the "
-                    "smaller.",
-                ),
-                Mistake(
-                    lambda step, d_model, warmup: min(step**-0.5, step * warmup**-1.5),
-                    "The shape is right, but d_model is missing: wider models take smaller steps.",
-                ),
-                Mistake(
-                    lambda step, d_model, warmup: (
-                        (d_model * warmup) ** -0.5 * (step / warmup if step <= warmup else step**-0.5)
-                    ),
-                    "There is a jump after the peak. At step = warmup, the falling part has to be as high "
-                    "as the peak.",
-                ),
-                Mistake(
-                    lambda step, d_model, warmup: (
-                        (d_model * warmup) ** -0.5 * min(step / warmup, warmup / step)
-                    ),
-                    "After the peak, yours falls in proportion to 1/step. In proportion to 1/√step, it "
-                    "falls more slowly.",
-                ),
-                Mistake(
-                    lambda step, d_model, warmup: (
-                        1 / (d_model * warmup) * min(1.0, step / warmup)
-                        if step <= warmup
-                        else 1 / (d_model * step)
-                    ),
-                    "The root is missing: the peak is 1 / √(d_model · warmup).",
+                    lambda losses, patience: losses[_stops_at(losses, patience)],
+                    "That is the lowest loss itself. Return its index.",
                 ),
             ),
-            tolerance=1e-9,  # absolute too, and rates are small
-            right="With d_model 512 and 4,000 steps of warm-up the peak is 0.0007.",
+            right="The loss of single batches is noisy. Patience keeps one bad measurement from ending a "
+            "training.",
         ),
         (
-            "Use two cases: step <= warmup, and what comes after.",
-            "Up to the peak it is peak · step / warmup. After it, it is d_model^-½ · step^-½, which at "
-            "step = warmup is the peak.",
-        ),
-    ),
-    Exercise(
-        "10.6",
-        "Find the lowest loss",
-        Number(
-            _mean_surprise(*_OPEN) / _N_OPEN_TOKENS,
-            (
-                Mistake(
-                    _mean_surprise(*_OPEN),
-                    "That is the entropy of the whole sentence. The loss is counted per token, and the "
-                    "sentence has four.",
-                ),
-                Mistake(
-                    _mean_surprise(*_OPEN) / (_N_OPEN_TOKENS - 1),
-                    "You divided by the three words. The model has to say <eos> too, so there are four "
-                    "tokens.",
-                ),
-                Mistake(
-                    math.log(len(_OPEN)) / _N_OPEN_TOKENS,
-                    "That is the loss of a model that gives all four translations the same probability. "
-                    "One that knows their probabilities loses less.",
-                ),
-                Mistake(
-                    -math.log(_OPEN[0]) / _N_OPEN_TOKENS,
-                    "That is the loss when “la maestra duerme” is in the batch. The other three come up "
-                    "too, and they cost more.",
-                ),
-                Mistake(
-                    _surprise(*_OPEN) / len(_OPEN) / _N_OPEN_TOKENS,
-                    "You counted the four translations equally. One that comes up twice in a hundred "
-                    "times counts less: weight each -ln p by its p.",
-                ),
-                Mistake(
-                    _mean_surprise(*_OPEN) / _N_OPEN_TOKENS / math.log(2),
-                    "That is in bits: you took the logarithm to base 2. For nats, use math.log.",
-                ),
-                Mistake(
-                    -_mean_surprise(*_OPEN) / _N_OPEN_TOKENS,
-                    "The size is right, but the sign isn't. The logarithm of a probability is below 0; a "
-                    "loss is not.",
-                ),
-                Mistake(
-                    0.0,
-                    "It would be 0 if there were only one translation. With four, no model can be certain "
-                    "which one comes.",
-                ),
-            ),
-            unit="nats per token",
-            right="vt.analysis.lowest_loss does the same for as many sentences as you like.",
-        ),
-        (
-            "-0.43 · math.log(0.43) is 0.363. Do the same with the other three probabilities, and add up.",
-            "The sum is what the whole sentence costs on average, and the sentence has four tokens.",
+            "Keep the index of the lowest loss so far in a variable, and go through the losses with "
+            "enumerate(losses).",
+            "If a loss is lower than losses[best], set best to its index; else, if at - best is patience, "
+            "stop with break. Return best at the end.",
         ),
     ),
 )

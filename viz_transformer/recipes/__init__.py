@@ -22,6 +22,7 @@ _PUBLIC = {
     "BUNDLED_TRAININGS": "saved_trainings",
     "LARGE_MODEL": "six_pairs",
     "LARGE_TRAINING": "six_pairs",
+    "OwnTranslator": "own_translator",
     "Recorder": "recording",
     "SIX_PAIRS_MODEL": "six_pairs",
     "SMALL_MODEL": "six_pairs",
@@ -63,6 +64,7 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.recipes.grammar_eval import held_out_sets as held_out_sets
     from viz_transformer.recipes.induction import AttentionOnly as AttentionOnly
     from viz_transformer.recipes.induction import load_induction_model as load_induction_model
+    from viz_transformer.recipes.own_translator import OwnTranslator as OwnTranslator
     from viz_transformer.recipes.recording import Recorder as Recorder
     from viz_transformer.recipes.recording import moments_for as moments_for
     from viz_transformer.recipes.recording import record_training as record_training

@@ -8,19 +8,23 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from viz_transformer._bounds import MOMENTS, STEPS, at_most
 from viz_transformer._text import shown
 from viz_transformer.corpus import SentencePair
-from viz_transformer.corpus.batches import as_text
+from viz_transformer.corpus.batches import as_text, batches
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.masked_model import MaskedModel
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
+from viz_transformer.recipes.own_translator import OwnTranslator
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import Snapshot, TrainingTrace
+from viz_transformer.tracing.restore import evaluating
 from viz_transformer.training import StepRecord
+from viz_transformer.training.loss import mean_loss
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Tokeniser
 
@@ -86,22 +90,26 @@ class Recorder:
 
     def __init__(
         self,
-        model: Transformer | DecoderOnly | EncoderOnly,
+        model: nn.Module,
         vocabulary: Tokeniser,
         pairs: Sequence[SentencePair | TextPair],
         name: str,
         moments: Iterable[int],
+        validation: Sequence[SentencePair | TextPair] = (),
     ) -> None:
         """Check the arguments and prepare to record, before the training starts.
 
         Args:
-            model: the model that is going to be trained, of any family.
+            model: the model that is going to be trained: one of ours of any family, or one of your own as
+                `OwnTranslator` takes it.
             vocabulary: turns the sentences into ids.
             pairs: a few sentences to record, with their reference translations. For a language
                 model, beginnings with the whole texts; for a masked language model, texts with a gap
                 and the same texts filled.
             name: distinguishes this run from others.
             moments: the steps to record, rising; 0 is before the first. See `moments_for`.
+            validation: pairs that the training never shows, for a translator; at each moment the mean
+                loss on them is recorded.
 
         Raises:
             UserError: if the moments do not rise, there is no pair, a word is unknown, or a
@@ -123,11 +131,17 @@ class Recorder:
         # The reader's traced model shares this model's parameters, so it always shows their
         # present values. Building it draws unused weights, hence the fork of torch's generator.
         with torch.random.fork_rng(devices=[]):
-            self._reader: TextModel = _READERS[type(model)](model, vocabulary)
+            self._reader: TextModel | OwnTranslator
+            self._reader = _READERS.get(type(model), OwnTranslator)(model, vocabulary)
         for source, reference in zip(self._sources, self._references, strict=True):
             self._reader.judge(source, reference)  # raises now if the model cannot read them
+        self._model = model
+        self._validation = (
+            [next(batches(validation, vocabulary, len(validation), seed=0))] if validation else []
+        )
+        self._best: tuple[float, int, dict[str, torch.Tensor]] | None = None
         self._recorded: dict[int, Snapshot] = {}
-        self._curve: list[tuple[int, float, float]] = []
+        self._curve: list[tuple[int, float, float | None]] = []
 
     def record_moment(self, step: int) -> None:
         """Record a moment if `step` is one of them; otherwise do nothing.
@@ -140,6 +154,10 @@ class Recorder:
         """
         if step not in self.moments:
             return
+        validation_loss = self._validation_loss()
+        if validation_loss is not None and (self._best is None or validation_loss < self._best[0]):
+            kept = {name: each.clone() for name, each in self._model.state_dict().items()}
+            self._best = validation_loss, step, kept
         judged = [self._reader.judge(*pair) for pair in zip(self._sources, self._references, strict=True)]
         self._recorded[step] = Snapshot(
             step=step,
@@ -147,17 +165,47 @@ class Recorder:
             losses=tuple(-torch.from_numpy(log_probs).mean().item() for _, log_probs in judged),
             # Without the positions, which would make the file larger and are drawn nowhere.
             traces=tuple(replace(trace, source_positions=None, target_positions=None) for trace, _ in judged),
+            validation_loss=validation_loss,
         )
+
+    def _validation_loss(self) -> float | None:
+        if not self._validation:
+            return None
+        with evaluating(self._model):
+            return mean_loss(self._model, self._validation, self._reader.vocabulary.pad_id)
+
+    def restore_best(self) -> int:
+        """Give the model the parameters of the moment with the lowest validation loss; return its step.
+
+        Raises:
+            UserError: if no validation loss was recorded.
+        """
+        if self._best is None:
+            raise UserError("no validation loss was recorded; give the Recorder pairs: validation=")
+        _, step, parameters = self._best
+        self._model.load_state_dict(parameters)
+        return step
 
     def resume(self, trace: TrainingTrace, step: int) -> None:
         """Keep what was recorded of the training's beginning, up to the step it goes on from."""
         self._recorded |= {moment.step: moment for moment in trace.moments if moment.step <= step}
-        curve = zip(trace.steps.tolist(), trace.losses.tolist(), trace.accuracies.tolist(), strict=True)
+        accuracies = trace.accuracies.tolist() or [None] * len(trace.steps)
+        curve = zip(trace.steps.tolist(), trace.losses.tolist(), accuracies, strict=True)
         self._curve += [point for point in curve if point[0] <= step]
 
     def add_step(self, record: StepRecord) -> None:
         """Add a point to the loss curve."""
-        self._curve.append((record.step, record.loss, record.token_accuracy))
+        self.add_loss(record.step, record.loss, record.token_accuracy)
+
+    def add_loss(self, step: int, loss: float, accuracy: float | None = None) -> None:
+        """Add a point to the loss curve, from a loop of your own.
+
+        Args:
+            step: optimiser steps done.
+            loss: of the batch, in nats per token.
+            accuracy: the share of its tokens that were predicted right, if it was counted.
+        """
+        self._curve.append((step, loss, accuracy))
 
     def trace(self) -> TrainingTrace:
         """Return the recording so far, its curve thinned to at most 500 points.
@@ -174,7 +222,7 @@ class Recorder:
             moments=tuple(self._recorded[step] for step in sorted(self._recorded)),
             steps=np.array(steps, dtype=np.int64),
             losses=np.array(losses, dtype=np.float32),
-            accuracies=np.array(accuracies, dtype=np.float32),
+            accuracies=np.array([] if None in accuracies else accuracies, dtype=np.float32),
         )
 
 

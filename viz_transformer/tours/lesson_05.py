@@ -41,7 +41,7 @@ def make() -> Tour:
                 "state": state(1, "output"),
             },
             {
-                "caption": "Concatenated: the four outputs of 16 numbers stand end to end, 64 in all.",
+                "caption": "Concatenated: the four outputs of 16 numbers are laid end to end, 64 in all.",
                 "state": state(1, "concat"),
             },
             {

@@ -1,4 +1,4 @@
-"""Tour of lesson 6: how a model is told the order of words, and what it makes of it."""
+"""Tour of lesson 6: how positions encode the order of words, and what depends on them."""
 
 from __future__ import annotations
 

@@ -36,12 +36,15 @@ class Snapshot:
             forced; of a text with a gap, that of the word in it.
         traces: for each sentence the attention while its reference is read, so that the tokens
             are the same at every moment.
+        validation_loss: the mean loss on sentences that the training never shows, in nats per token;
+            None if it was not measured.
     """
 
     step: int
     translations: tuple[str, ...]
     losses: tuple[float, ...]
     traces: tuple[ForwardTrace, ...]
+    validation_loss: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,7 +64,7 @@ class TrainingTrace:
         moments: in the order of their steps.
         steps: int64 ``[record]``, the optimiser steps of the loss curve.
         losses: float32 ``[record]``, the training loss of each, in nats per token.
-        accuracies: float32 ``[record]``, the share of tokens predicted right, 0 to 1.
+        accuracies: float32 ``[record]``, the share of tokens predicted right, 0 to 1; empty if not counted.
 
     Raises:
         UserError: if the parts do not fit each other.
@@ -104,7 +107,8 @@ class TrainingTrace:
         order = [moment.step for moment in self.moments]
         if order != sorted(set(order)):
             raise UserError(f"the moments' steps {order!r:.60} must rise; give them in order")
-        if not len(self.steps) == len(self.losses) == len(self.accuracies):
+        n_records = len(self.steps)
+        if len(self.losses) != n_records or len(self.accuracies) not in (0, n_records):
             raise UserError(
                 f"the curve has {len(self.steps)} steps, {len(self.losses)} losses and "
                 f"{len(self.accuracies)} accuracies; give the same number of each"
@@ -138,6 +142,7 @@ class TrainingTrace:
             "sources": self.sources,
             "references": self.references,
             "moments": [[one.step, one.translations, one.losses] for one in self.moments],
+            "validation": [one.validation_loss for one in self.moments],
             "tokens": [{name: getattr(trace, name) for name in _TOKENS} for trace in self.moments[0].traces],
         }
         arrays = {"steps": self.steps, "losses": self.losses, "accuracies": self.accuracies}
@@ -163,9 +168,11 @@ class TrainingTrace:
 
 
 def _unpacked(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> TrainingTrace:
+    validation_losses = plain.get("validation", [None] * len(plain["moments"]))
     moments = [
         Snapshot(
             step=step,
+            validation_loss=validation,
             translations=tuple(translations),
             losses=tuple(losses),
             traces=tuple(
@@ -173,7 +180,9 @@ def _unpacked(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> TrainingT
                 for sentence, tokens in enumerate(plain["tokens"])
             ),
         )
-        for number, (step, translations, losses) in enumerate(plain["moments"])
+        for number, ((step, translations, losses), validation) in enumerate(
+            zip(plain["moments"], validation_losses, strict=True)
+        )
     ]
     return TrainingTrace(
         name=plain["name"],

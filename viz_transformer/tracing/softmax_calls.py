@@ -1,5 +1,7 @@
 """Attention that a model writes out by hand: a softmax over scores whose weights multiply values.
 
+The softmax itself may be torch's, or powers of e that are divided by their sum.
+
 A softmax alone may be anything: probabilities of words, or of the experts in a mixture. It is
 attention if its weights go on to a product that is summed over the axis of the softmax, the
 keys: a matrix product, or ``(weights * values).sum(1)``. So each softmax is followed through what
@@ -28,12 +30,43 @@ _CHANGES = frozenset(
     {"masked_fill", "masked_fill_", "nan_to_num", "nan_to_num_", "where"}
     | {"mul", "mul_", "__mul__", "__rmul__", "multiply", "div", "div_", "__truediv__", "divide"}
 )
+_QUOTIENTS = frozenset({"div", "div_", "__truediv__", "divide", "true_divide"})
+#: What a sum of powers may go through before it divides them.
+_OF_A_SUM = frozenset({"unsqueeze", "__getitem__", "view", "reshape", "add", "__add__", "clamp", "clamp_min"})
 _PRODUCTS_OF_EACH = frozenset({"mul", "__mul__", "__rmul__", "multiply"})
 _VIEWS = frozenset({"view", "reshape", "flatten", "unflatten", "expand", "squeeze", "view_as", "reshape_as"})
 _MOVES = frozenset(
     {"transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis", "unsqueeze"}
     | {"mT", "mH", "T", "H", "adjoint"}
 )
+
+
+class _WrittenSoftmax:
+    """Find a softmax that a model computes as powers of e, divided by their sum."""
+
+    def __init__(self) -> None:
+        # As in `SoftmaxWatch`, each entry holds the tensor that its key is the id of.
+        self._powers: dict[int, Tensor] = {}
+        self._sums: dict[int, tuple[Tensor, Tensor, int]] = {}
+
+    def axis(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> int | None:
+        """Return the axis of the softmax, counted from the end, if this call completes one."""
+        first = id(args[0]) if args else None
+        if name in {"exp", "exp_"}:
+            self._powers[id(result)] = result
+        elif name == "sum" and first in self._powers:
+            dim = kwargs.get("dim", kwargs.get("axis", args[1] if len(args) > 1 else None))
+            if isinstance(dim, int):
+                axis = dim if dim < 0 else dim - args[0].ndim
+                self._sums[id(result)] = result, args[0], axis
+        elif name in _OF_A_SUM and first in self._sums:
+            self._sums[id(result)] = result, *self._sums[first][1:]
+        elif name in _QUOTIENTS and len(args) > 1 and id(args[1]) in self._sums:
+            _, powers, axis = self._sums[id(args[1])]
+            return axis if args[0] is powers else None
+        elif name in _CHANGES and first in self._powers and result.shape == args[0].shape:
+            self._powers[id(result)] = result
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +97,7 @@ class SoftmaxWatch:
         self._followed: dict[int, _Followed] = {}
         self._outputs: dict[int, tuple[Tensor, Tensor]] = {}
         self._factors: list[Tensor] = []
+        self._written = _WrittenSoftmax()
 
     def see(
         self, func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], result: Any
@@ -74,12 +108,14 @@ class SoftmaxWatch:
             attention weights [..., query, key], and the values that this call multiplied them with.
         """
         name = _name(func)
+        axis = self._written.axis(name, args, kwargs, result)
         if name == "softmax":
             dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
             if isinstance(dim, int):
                 axis = dim if dim < 0 else dim - result.ndim
-                weights = result if axis == -1 else None
-                self._followed[id(result)] = _Followed(result, result, axis, weights)
+        if axis is not None:
+            weights = result if axis == -1 else None
+            self._followed[id(result)] = _Followed(result, result, axis, weights)
         elif self._followed and name in _PRODUCTS:
             return self._multiply(*_operands(name, args, kwargs), result)
         elif name == "sum" and args and id(args[0]) in self._followed:

@@ -312,9 +312,10 @@ function Switch({ shown, layout }: Part) {
         onToggle();
       }}
     >
+      <rect x={-17} y={-17} width={60} height={34} fill="none" pointer-events="all" />
       <circle r={17} />
       <Power />
-      <text x={22} style={factor === 1 ? { fill: css(weightRgb(look.weight, theme)) } : {}}>
+      <text x={26} style={factor === 1 ? { fill: css(weightRgb(look.weight, theme)) } : {}}>
         {toldBeside}
       </text>
     </g>
