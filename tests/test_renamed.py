@@ -13,6 +13,7 @@ from viz_transformer._renamed import NOTEBOOKS, renamed
 from viz_transformer.cli import main
 from viz_transformer.exercises import exercises_of
 from viz_transformer.exercises.course import LESSONS
+from viz_transformer.export.site import write_earlier_names
 
 #: The exercises of the fourteen lessons, by the names that they had.
 EARLIER = """
@@ -113,13 +114,14 @@ def test_progress_of_fourteen_lessons_is_carried_over_once(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress, "_unwritten", {})
     solved = {"solved": True, "tries": 2}
-    exercises = dict.fromkeys(("1.1", "7.1", "8.1", "14.6", "clinic.4"), solved)
-    before = json.dumps({"exercises": exercises, "predictions": {"7.p1": 3, "3.p2": 1.5}})
+    exercises = dict.fromkeys(("1.1", "3.3", "7.1", "9.1", "14.6", "clinic.4"), solved)
+    before = json.dumps({"exercises": exercises, "predictions": {"11.p1": 3, "3.p2": 1.5}})
     Path(progress.FILE).write_text(before, encoding="utf-8")
-    assert progress.solved() == {"1.1", "8.1", "9.1", "13.3", "clinic.4"}
-    assert (progress.prediction_of("8.p1"), progress.prediction_of("scoring.p1")) == (3, 1.5)
+    now = {"1.1", "scoring.1", "8.1", "encoder_and_decoder.1", "clinic.4"}  # one is gone
+    assert progress.solved() == now
+    assert (progress.prediction_of("10.p1"), progress.prediction_of("scoring.p1")) == (3, 1.5)
     progress.record_attempt("7.1", passed=True)
-    assert progress.solved() == {"1.1", "7.1", "8.1", "9.1", "13.3", "clinic.4"}
+    assert progress.solved() == {*now, "7.1"}
     assert Path(progress.EARLIER).read_text(encoding="utf-8") == before
     kept = json.loads(Path(progress.FILE).read_text(encoding="utf-8"))
     assert kept["course"] == 2
@@ -142,3 +144,15 @@ def test_a_folder_of_the_fourteen_lessons_stays_and_one_line_says_what_is_new(
     assert (tmp_path / "07_masks.ipynb").read_text(encoding="utf-8") == "mine"
     assert main(["lessons", "reset", "07_masks", "--folder", str(tmp_path)]) == 2
     assert "the lesson 07_masks is 08_masks now" in capsys.readouterr().err
+
+
+def test_a_page_of_an_earlier_name_leads_to_the_lesson(tmp_path: Path) -> None:
+    for name in ("08_masks", "11_decoding"):
+        (tmp_path / f"{name}.html").touch()
+    (tmp_path / "12_decoding.html").write_text("mine", encoding="utf-8")
+    for _ in range(2):  # over its own
+        write_earlier_names(tmp_path)
+    assert len([*tmp_path.iterdir()]) == 4
+    text = (tmp_path / "07_masks.html").read_text(encoding="utf-8")
+    assert 'http-equiv="refresh" content="0; url=08_masks.html"' in text
+    assert (tmp_path / "12_decoding.html").read_text(encoding="utf-8") == "mine"

@@ -70,7 +70,7 @@ def are_built() -> bool:
 
 def _sources() -> dict[str, str]:
     """Return the SHA-256 of each file that what is built depends on, by its path."""
-    paths = [Path(__file__), ROOT / "package-lock.json", PACKAGE / "shared.json"]
+    paths = [Path(__file__), ROOT / "package-lock.json", PACKAGE / "shared.json", PACKAGE / "renamed.json"]
     for room in ("widgets", "export", "engine"):
         paths += [
             path for path in (PACKAGE / room).rglob("*") if path.suffix in (".js", ".ts", ".tsx", ".css")

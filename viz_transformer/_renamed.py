@@ -13,7 +13,7 @@ _KNOWN: dict[str, dict[str, str]] = json.loads(
     Path(__file__).with_name("renamed.json").read_text(encoding="utf-8")
 )
 #: Each notebook that has another name now, with that name.
-NOTEBOOKS = _KNOWN["notebooks"]
+NOTEBOOKS = {old: new for old, new in _KNOWN["notebooks"].items() if old != new}
 
 
 def renamed(name: str) -> str:

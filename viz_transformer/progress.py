@@ -107,7 +107,8 @@ def _known(found: Any) -> dict[str, dict[str, Any]]:
         for name, entry in found["exercises"].items()
     }
     of_a_class = {name: dict(found[name]) for name in _OF_A_CLASS if name in found}
-    return {"exercises": tries, "predictions": dict(found["predictions"]), **of_a_class}
+    known = {"exercises": tries, "predictions": dict(found["predictions"]), **of_a_class}
+    return known if found.get("course") == _COURSE else _under_new_names(known)
 
 
 def _read() -> dict[str, dict[str, Any]]:
@@ -117,7 +118,10 @@ def _read() -> dict[str, dict[str, Any]]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         known = _known(found)
-        return known if found.get("course") == _COURSE else _carried_over(known, path)
+        if found.get("course") != _COURSE and not (earlier := path.with_name(EARLIER)).exists():
+            with suppress(OSError):  # a folder that cannot be written to keeps its file anyway
+                shutil.copyfile(path, earlier)
+        return known
     except FileNotFoundError:
         pass
     except UNREADABLE:
@@ -128,12 +132,8 @@ def _read() -> dict[str, dict[str, Any]]:
     return {"exercises": {}, "predictions": {}}
 
 
-def _carried_over(known: dict[str, dict[str, Any]], path: Path) -> dict[str, dict[str, Any]]:
-    """Return what was kept of fourteen lessons under today's names, and keep the file as it was, once."""
-    earlier = path.with_name(EARLIER)
-    if not earlier.exists():
-        with suppress(OSError):  # a folder that cannot be written to keeps its file anyway
-            shutil.copyfile(path, earlier)
+def _under_new_names(known: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return what was kept of fourteen lessons under the names of thirteen."""
     return {
         kind: {new: value for name, value in names.items() if (new := renamed(name))}
         for kind, names in known.items()

@@ -74,7 +74,7 @@ Opened = Callable[..., tuple[Page, list[str]]]
 @pytest.fixture
 def folder(tmp_path: Path) -> str:
     """The beginning of the keys of this folder's pages."""
-    return f"{EARLIER} 2 {quote(str(tmp_path))}"
+    return f"{EARLIER} 3 {quote(str(tmp_path))}"
 
 
 def kept_in(page: Page, key: str) -> Any:
@@ -172,7 +172,8 @@ def test_an_answer_of_another_page_or_an_earlier_version_returns_where_it_was_gi
 ) -> None:
     page, said = opened({f"{folder}/other": {"answers": FITTING}})
     assert (said, page.locator(JUDGED).count()) == ([], 0)
-    earlier = {"theme": "dark", "read": {"page.html": True}, "answers": FITTING}
+    answers = {name.replace("8.1", "7.1"): answer for name, answer in FITTING.items()}
+    earlier = {"theme": "dark", "read": {"page.html": True}, "answers": answers}
     page, said = opened({EARLIER: earlier})
     expect(page.locator(JUDGED)).to_have_count(6)  # the exercises, each of which has a name of its own
     assert said[0] == "This browser has kept an answer (3) that may be to another question. It was put aside."
@@ -181,3 +182,15 @@ def test_an_answer_of_another_page_or_an_earlier_version_returns_where_it_was_gi
     page, said = opened({EARLIER: earlier}, "03_lesson")
     expect(page.locator(JUDGED)).to_have_count(7)
     assert len(said) == 4
+
+
+def test_answers_of_the_fourteen_lessons_return_under_their_new_names(opened: Opened, folder: str) -> None:
+    second = folder.replace(f"{EARLIER} 3", f"{EARLIER} 2")
+    answers = {"exercise 7.1": [True] * 16, "exercise 8.1": [False] * 16, "exercise 1.1": "24"}
+    before = {f"{second}/07_masks": {"answers": answers}, f"{second}/08_masks": {"answers": FITTING}}
+    page, said = opened(before, "08_masks")
+    expect(page.locator(JUDGED)).to_have_count(1)  # what was 7.1
+    assert said == []
+    assert kept_in(page, f"{second}/07_masks") == {"answers": answers}
+    page, said = opened({f"{second}/page": {"answers": FITTING}})  # no lesson of the course
+    expect(page.locator(JUDGED)).to_have_count(len(FITTING))

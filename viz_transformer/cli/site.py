@@ -9,6 +9,7 @@ from typing import Any
 
 from viz_transformer._extras import need
 from viz_transformer._files import given_path
+from viz_transformer._renamed import NOTEBOOKS
 from viz_transformer.cli.course import course, find_lesson
 from viz_transformer.errors import FileError
 
@@ -48,7 +49,7 @@ def _site(options: argparse.Namespace) -> int:
         check_linked(given_path(options.folder), written)
 
     import viz_transformer as vt
-    from viz_transformer.export.site import write_site
+    from viz_transformer.export.site import write_earlier_names, write_site
 
     index = write_site(
         [lesson.path for lesson in lessons],
@@ -59,6 +60,7 @@ def _site(options: argparse.Namespace) -> int:
         progress=lambda written: print(f"wrote {written}", flush=True),
         tell=print,
     )
+    write_earlier_names(index.parent)
     print(f"wrote {index}")
     return 0
 
@@ -74,6 +76,7 @@ def check_linked(folder: Path, written: set[str]) -> None:
     except (OSError, UnicodeDecodeError):
         return
     linked = set(re.findall(r'href="([^"/]+[.]html)"', text))
+    linked -= {f"{old}.html" for old, now in NOTEBOOKS.items() if f"{now}.html" in written}
     if lost := sorted(name for name in linked - written if (folder / name).is_file()):
         raise FileError(
             f"the first page in {str(folder)!r} would no longer lead to {len(lost)} pages that are there, "

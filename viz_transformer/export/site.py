@@ -11,6 +11,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import ipywidgets
 
 from viz_transformer._files import check_not_input, given_path, make_folder, text_beside
 from viz_transformer._html import script_json, source_hash
+from viz_transformer._renamed import NOTEBOOKS
 from viz_transformer._text import given_heading
 from viz_transformer.course_map import LESSONS
 from viz_transformer.errors import FileError, UserError
@@ -44,6 +46,11 @@ _TO_STUDIO = f'<a href="{STUDIO}">The studio</a> shows a sentence of yours in li
 _ABOUT = (
     "Every picture on these pages can be used. The models run in the page, without Python and without a "
     "network, and what you answer is kept in this browser alone."
+)
+#: The body of a page at a lesson's earlier name.
+_LEADS_ON = (
+    '<meta http-equiv="refresh" content="0; url={0}.html">\n'
+    '<main><p>The lessons have other numbers now: <a href="{0}.html">{0}</a>.</p></main>'
 )
 #: What the first page says until its script runs.
 _NOT_RUNNING = (
@@ -131,6 +138,19 @@ def write_site(
         progress(write_page(target / STUDIO, text, max_megabytes=max_megabytes))
     index = _index(pages, title, {"pages": listed, "sections": sections}, own)
     return write_page(target / INDEX, index, max_megabytes=max_megabytes)
+
+
+def write_earlier_names(folder: Path) -> None:
+    """Write a page at each name that a lesson of a site had among fourteen lessons; it leads to the lesson.
+
+    Files of those names that are no pages of ours stay.
+    """
+    for earlier, now in NOTEBOOKS.items():
+        page = folder / f"{earlier}.html"
+        if (folder / f"{now}.html").is_file():
+            with suppress(FileError):
+                check_replaceable(page)
+                write_page(page, document(now, _LEADS_ON.format(now), styles=[]), max_megabytes=1)
 
 
 def _all_converted(pages: Sequence[Page]) -> Iterator[NotebookPage]:

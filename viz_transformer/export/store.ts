@@ -1,10 +1,12 @@
 // What this browser keeps between visits: what was chosen for all pages, and of each page what was read and
 // answered.
 
+import renamed from "../renamed.json" with { type: "json" };
 import { isLasting, keepText, readText } from "./storage.ts";
 
 const SHARED = "viz-transformer"; // what was chosen; also what version 1 kept, without saying of which page
-const VERSION = 2;
+/** Version 2 is of the course of fourteen lessons. */
+const VERSION = 3;
 
 /** What stands under a key, as far as it fits. */
 interface Kept {
@@ -65,12 +67,41 @@ function addressOf(page: string) {
 }
 const keyOf = (page: string) => `${SHARED} ${VERSION} ${addressOf(page)}`;
 
-/** Of what version 1 kept, the answers that are certainly this page's: exercises, and 3.p1 on 03_softmax. */
-function earlierAnswers(page: string) {
-  const lesson = addressOf(page).split("/").pop()!.split("_")[0].replace(/^0+/, "");
-  const isOurs = (name: string) => name.startsWith("exercise ") || name.startsWith(`${lesson}.`);
-  const answers = Object.entries(stored(SHARED).good.answers ?? {});
-  return Object.fromEntries(answers.filter(([name]) => isOurs(name)));
+/** Answers under today's names, of what the fourteen lessons called them; what is gone is left out. */
+function underNewNames(answers: Record<string, unknown> = {}): [string, unknown][] {
+  const names: Record<string, string> = renamed.names;
+  const lessons: Record<string, string> = renamed.lessons;
+  return Object.entries(answers).flatMap(([name, answer]) => {
+    const [, before = "", lesson, number] = /^(exercise )?(\d+)(\..+)$/.exec(name) ?? [];
+    if (!lesson) return [[name, answer]];
+    const now = names[lesson + number] ?? (lessons[lesson] ?? lesson) + number;
+    return now ? [[before + now, answer]] : [];
+  });
+}
+
+/** What earlier versions kept that is certainly of this page: in version 1 exercises, and 3.p1 on 03_softmax. */
+function earlier(page: string): { read?: unknown; answers: Record<string, unknown> } {
+  const address = addressOf(page);
+  const [folder, file] = [address.slice(0, address.lastIndexOf("/") + 1), address.split("/").pop()!];
+  const lesson = file.startsWith("further_") ? file.slice("further_".length) : file.split("_")[0];
+  const isOurs = (name: string) => name.replace("exercise ", "").startsWith(`${lesson.replace(/^0+/, "")}.`);
+  const shared = stored(SHARED).good;
+  const first = underNewNames(shared.answers).filter(
+    ([name]) => name.startsWith("exercise ") || isOurs(name),
+  );
+  const read = isPlain(shared.read) && shared.read[page];
+  const second = (name: string) => stored(`${SHARED} 2 ${folder}${name}`).good;
+  const pages = Object.entries(renamed.notebooks);
+  const own = pages.filter(([, now]) => now === file);
+  if (!own.length && !file.startsWith("further_")) {
+    const { read: isRead = read, answers } = second(file);
+    return { read: isRead, answers: { ...Object.fromEntries(first), ...answers } };
+  }
+  const moved = pages
+    .flatMap(([name]) => underNewNames(second(name).answers))
+    .filter(([name]) => isOurs(name));
+  const isRead = own.some(([name]) => second(name).read);
+  return { read: isRead || read, answers: Object.fromEntries([...first, ...moved]) };
 }
 
 /**
@@ -80,9 +111,8 @@ function earlierAnswers(page: string) {
  */
 export function kept(page: string): { read: boolean; answers: Record<string, unknown> } {
   const { read, answers } = stored(keyOf(page)).good;
-  const before = stored(SHARED).good.read;
-  const isRead = read ?? (isPlain(before) && before[page]);
-  return { read: isRead === true, answers: { ...earlierAnswers(page), ...answers } };
+  const before = earlier(page);
+  return { read: (read ?? before.read) === true, answers: { ...before.answers, ...answers } };
 }
 
 /** Keep that this page was read. */
@@ -105,7 +135,7 @@ export function keptAnswer(
   fits: (answer: unknown) => boolean,
 ): { answer?: unknown; aside?: unknown } {
   const ours = kept(location.href).answers;
-  const answers = { ...stored(SHARED).good.answers, ...ours };
+  const answers = { ...Object.fromEntries(underNewNames(stored(SHARED).good.answers)), ...ours };
   const answer = Object.hasOwn(answers, name) ? answers[name] : null;
   if (answer === null) return {};
   if (Object.hasOwn(ours, name) && fits(answer)) return { answer };

@@ -80,6 +80,28 @@ def test_the_new_words_never_stand_above_the_old_picture(translation: Locator) -
     assert seen in ([old, new], [new])
 
 
+def test_one_word_is_switched_and_the_words_before_stay_beside_the_new_ones(
+    page: Page, translator: Translator, tmp_path: Path
+) -> None:
+    hers, his = "the teacher lost her book", "the teacher lost his book"
+    lab = vt.translation_lab(translator, hers, before=his)
+    lab.explorer.query = 1
+    root = show(page, lab, tmp_path, "translation-lab")
+    before = root.get_by_role("list", name="next words before")
+    now = root.get_by_role("list", name="next words", exact=True)
+    either = root.get_by_role("group", name="his or her")
+    for old, new in ((his, hers), (hers, his), (his, hers)):
+        for shown, text in ((before, old), (now, new)):
+            likely = translator.likely_words(text)[1]
+            expect(shown.locator(".vt-bar-name")).to_have_text(list(likely))
+        other = old.split()[3]
+        expect(either.locator(".vt-other")).to_have_text(other)
+        either.get_by_role("button", name=other).click()
+    type_text(root, "the dog sleeps")  # another sentence, and not another word
+    expect(either).to_have_count(0)
+    expect(before).to_have_count(0)
+
+
 def test_an_unknown_word_is_explained_and_a_suggestion_taken(
     translation: Locator, translator: Translator
 ) -> None:

@@ -110,6 +110,7 @@ interface EitherProps {
 
 /** Two words of which one is in the sentence, always in the same order; a click on the other puts it there. */
 function Either({ chip, name, other: { word, choose } }: EitherProps) {
+  const both = word > name ? [word, name] : [name, word];
   const title = `Put “${visible(word)}” in place of “${visible(name)}”`;
   const other = (
     <button type="button" class="vt-chip vt-other" key="other" title={title} onClick={choose}>
@@ -117,7 +118,7 @@ function Either({ chip, name, other: { word, choose } }: EitherProps) {
     </button>
   );
   return (
-    <span class="vt-either" role="group" aria-label={`${visible(word)} or ${visible(name)}`}>
+    <span class="vt-either" role="group" aria-label={both.map(visible).join(" or ")}>
       {word > name ? [other, chip] : [chip, other]}
     </span>
   );
