@@ -72,7 +72,7 @@ CHOSEN: dict[str, dict[str, Any]] = {
 
 MARY, JOHN = " when Mary gave John the cat", " when John gave Mary the cat"
 
-#: Views on the stage, whose inspectors offer the lines; these know no sentences that a mask lab was given, and
+#: Views on the stage, whose inspectors offer the lines; these know no sentences that a mask lab was given and
 #: no files of a class.
 NAMES = [
     name
