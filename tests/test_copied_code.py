@@ -72,11 +72,14 @@ CHOSEN: dict[str, dict[str, Any]] = {
 
 MARY, JOHN = " when Mary gave John the cat", " when John gave Mary the cat"
 
-#: Views on the stage, whose inspectors offer the lines, which know no sentences that a mask lab was given.
+#: Views on the stage, whose inspectors offer the lines; these know no sentences that a mask lab was given and
+#: no files of a class.
 NAMES = [
     name
     for name in EVERY_VIEW
-    if not name.startswith(("exercise", "prediction", "tour", "studio", "translation", "mask lab of"))
+    if not name.startswith(
+        ("exercise", "prediction", "tour", "studio", "translation", "mask lab of", "class")
+    )
 ]
 
 

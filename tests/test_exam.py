@@ -81,3 +81,7 @@ def test_the_variance_of_scores() -> None:
     assert scores.var() == pytest.approx(64, rel=0.05)
     assert (scores / 8).var() == pytest.approx(1, rel=0.05)
     assert solution("3b").startswith("64; 1.")
+
+
+def test_the_numbers_of_a_cache() -> None:
+    assert solution("13a").startswith(f"2 · 12 · 4 · 64 · 1,000 = {2 * 12 * 4 * 64 * 1000:,}.")

@@ -201,16 +201,23 @@ def test_a_long_call_is_described_by_its_shapes() -> None:
     )
 
 
-def test_a_wrong_axis_of_layer_norm_is_known_with_std_as_with_var() -> None:
-    for axis, correction in itertools.product((0, 1, (0, 1)), (0, 1)):
+def test_a_wrong_axis_of_layer_norm_is_known() -> None:
+    for axis in (0, 1, (0, 1)):
 
-        def layer_norm(x: torch.Tensor, axis: Any = axis, correction: int = correction) -> torch.Tensor:
-            spread = x.std(axis, keepdim=True, correction=correction)
-            return (x - x.mean(axis, keepdim=True)) / spread
+        class LayerNorm(torch.nn.Module):
+            axes = axis
 
-        said = told(exercise("9.2").wanted, layer_norm)
+            def __init__(self, d_model: int) -> None:
+                super().__init__()
+                self.scale = torch.nn.Parameter(torch.ones(d_model))
+                self.shift = torch.nn.Parameter(torch.zeros(d_model))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                variance = x.var(self.axes, keepdim=True, correction=0) + 1e-5
+                return (x - x.mean(self.axes, keepdim=True)) / variance.sqrt() * self.scale + self.shift
+
+        said = told(exercise("9.1").wanted, LayerNorm)
         assert "one word" in said.replace("for each", "for one"), axis
-        assert "correction=0" in said or not correction, axis
 
 
 def test_a_function_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

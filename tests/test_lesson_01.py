@@ -15,6 +15,8 @@ from viz_transformer.analysis import weights_between
 from viz_transformer.corpus import english_spanish, translations
 from viz_transformer.corpus.batches import as_text
 
+pytestmark = pytest.mark.usefixtures("folder_thrown_away")
+
 LESSON = Lesson("1")
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = "the animal did not cross the street because it was too wide"

@@ -318,6 +318,16 @@ def test_a_class_is_compared_on_copied_parameters_and_written(notebook: Callable
     assert cell("from my_transformer import LayerNorm as own\nown(3).scale.shape") == (3,)
 
 
+def test_a_part_that_another_uses_is_written_once(notebook: Callable[[], Cell]) -> None:
+    cell = notebook()
+    cell(SOFTMAX.replace(" + SHIFT", "").replace("SHIFT = 0.0", "") + 'check("3.2", softmax)')
+    cell(ATTEND + 'check("4.3", attend)')
+    assert text().count("def softmax") == text().count("def total") == 1
+    cell("def softmax(scores):\n    return scores.softmax(-1)")  # another one, which was not checked
+    cell(ATTEND.replace("0.5", "0.25") + 'check("4.3", attend)')
+    assert "def softmax_of_attend(scores):\n    return scores.softmax(-1)\n" in text()
+
+
 def test_lent_parts_agree_with_torch_on_copied_weights() -> None:
     torch.manual_seed(0)
     ours, theirs = lent.MultiHeadAttention(8, 2), torch.nn.MultiheadAttention(8, 2, batch_first=True)

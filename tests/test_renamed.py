@@ -115,11 +115,11 @@ def test_progress_of_fourteen_lessons_is_carried_over_once(
     monkeypatch.setattr(progress, "_unwritten", {})
     solved = {"solved": True, "tries": 2}
     exercises = dict.fromkeys(("1.1", "3.3", "7.1", "9.1", "14.6", "clinic.4"), solved)
-    before = json.dumps({"exercises": exercises, "predictions": {"11.p1": 3, "3.p2": 1.5}})
+    before = json.dumps({"exercises": exercises, "predictions": {"1.p1": 3, "3.p2": 1.5}})
     Path(progress.FILE).write_text(before, encoding="utf-8")
     now = {"1.1", "scoring.1", "8.1", "encoder_and_decoder.1", "clinic.4"}  # one is gone
     assert progress.solved() == now
-    assert (progress.prediction_of("10.p1"), progress.prediction_of("scoring.p1")) == (3, 1.5)
+    assert (progress.prediction_of("1.p1"), progress.prediction_of("scoring.p1")) == (3, 1.5)
     progress.record_attempt("7.1", passed=True)
     assert progress.solved() == {*now, "7.1"}
     assert Path(progress.EARLIER).read_text(encoding="utf-8") == before

@@ -67,13 +67,13 @@ def test_a_typed_sentence_changes_the_translation_and_the_picture(lesson: LabPag
     lesson.wait_for_value("first.explorer.data['traces'][0]['sourceTokens'][1]", "white")
     assert lesson.value("first.explorer.data['version']").startswith("vt-")
     lesson.run("first.explorer.query, first.explorer.key = 1, 2")
-    weight = lesson.value("float(vt.analysis.weights_between(first.trace, 'cross', 'vaca', 'cow')[1, 0])")
+    weight = lesson.value("float(vt.analysis.weights_between(first.trace, 'cross', 'vaca', 'cow')[1, 1])")
     expect(Explorer(output(lesson, "start")).pair).to_contain_text(f"vaca to cow: {weight:.2f}")
 
 
 def test_the_exercise_reads_the_click_and_flipping_keeps_the_head(lesson: LabPage) -> None:
     check = cell(lesson, "check-1-2")
-    expect(output(lesson, "check-1-2")).to_contain_text("Not yet. In layer 0, head 0")
+    expect(output(lesson, "check-1-2")).to_contain_text("That head belongs to cross-attention")
 
     explorer = Explorer(output(lesson, "answer-1-2"))
     canvas = explorer.heads
@@ -86,6 +86,7 @@ def test_the_exercise_reads_the_click_and_flipping_keeps_the_head(lesson: LabPag
     expect(output(lesson, "check-1-2")).to_contain_text(f"Right. Layer 1, head {TELLS}: tired → animal")
 
     # Flipping between the sentences keeps the head.
+    lesson.run("search.shown, search.kind = '… too tired', 'encoder'")
     lesson.run("search.explorer.query = 11")
     shown = output(lesson, "answer-1-2")
     explorer = Explorer(shown)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake
+from viz_transformer.exercises.answer_types import Array, Choice, CustomCheck, Exercise, Function, Mistake
 from viz_transformer.exercises.feedback import Check
 
 # -- 1 and 2: LayerNorm, and whether a layer works on each position alone ----------------------------
@@ -137,6 +137,35 @@ _LAYER_NORM_AND_POSITIONS = (
             "and compare the outputs of all other positions with torch.allclose.",
             "Do this for every position in range(x.shape[1]). Return False as soon as another output moves.",
         ),
+        lines="""def is_position_wise(layer, x):
+    for position in ___:
+        changed = ___
+        changed[:, position] = changed[:, position] + 1
+        others = torch.arange(x.shape[1]) ___ position
+        if not torch.allclose(layer(x)[:, others], layer(changed)[:, others], atol=1e-5):
+            return False
+    return True
+""",
+        gaps=(
+            Choice(
+                "range(x.shape[1])",
+                ("[0]", "range(x.shape[1])", "range(x.shape[0])"),
+                (
+                    Mistake("[0]", "A layer in which each word reads the next one passes that test."),
+                    Mistake("range(x.shape[0])", "Axis 0 counts sentences. Axis 1 counts positions."),
+                ),
+            ),
+            Choice(
+                "x.clone()",
+                ("x", "x.clone()"),
+                (Mistake("x", "Then both names mean the same tensor. Change a copy."),),
+            ),
+            Choice(
+                "!=",
+                ("==", "!="),
+                (Mistake("==", "That compares the changed word, which may move. Compare the others."),),
+            ),
+        ),
     ),
 )
 
@@ -225,6 +254,11 @@ def _no_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any
 
 _NAMES = ("post-norm", "pre-norm", "no sums")
 _RIGHT = ["pre-norm", "no sums", "post-norm"]
+_WHICH = {
+    "pre-norm": "In A the first layer has the largest gradient. Where is the gradient passed on unchanged?",
+    "no sums": "In B nearly nothing reaches the first layers. What carries a gradient past the parts?",
+    "post-norm": "In C the gradient gets smaller towards the first layer, step by step. What does that?",
+}
 _STACKS = (
     (
         ["post-norm", "no sums", "pre-norm"],
@@ -336,6 +370,34 @@ _BLOCK_AND_DEPTH = (
             "looked, weights = attention(x, x, x) takes the tuple apart.",
             "First h = norm_1(x + looked). The second half is built the same way, from h.",
         ),
+        lines="""def post_norm_block(x, attention, norm_1, feed_forward, norm_2):
+    looked = attention(x, x, x)___
+    h = norm_1(___)
+    return norm_2(___)
+""",
+        gaps=(
+            Choice(
+                "[0]",
+                ("[0]", "[1]", ""),
+                (
+                    Mistake("[1]", "Those are the weights. The output is [0]."),
+                    Mistake("", "That is a tuple, which can't be added to a tensor."),
+                ),
+            ),
+            Choice(
+                "x + looked",
+                ("looked", "x + looked"),
+                (Mistake("looked", "The sum around attention is missing."),),
+            ),
+            Choice(
+                "h + feed_forward(h)",
+                ("feed_forward(h)", "x + feed_forward(h)", "h + feed_forward(h)"),
+                (
+                    Mistake("feed_forward(h)", "The sum around the feed-forward network is missing."),
+                    Mistake("x + feed_forward(h)", "Add what goes into the feed-forward network."),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "block.4",
@@ -355,6 +417,11 @@ _BLOCK_AND_DEPTH = (
         (
             "Set the view above to 6 layers, and go through the three cases.",
             "Compare the first and the last number of each row. Do they fall, stay level or rise?",
+        ),
+        lines="A = ___\nB = ___\nC = ___\n",
+        gaps=tuple(
+            Choice(name, _NAMES, tuple(Mistake(each, _WHICH[name]) for each in _NAMES if each != name))
+            for name in _RIGHT
         ),
     ),
 )

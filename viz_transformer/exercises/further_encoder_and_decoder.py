@@ -9,10 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import (
+    Array,
+    Choice,
+    CustomCheck,
+    Exercise,
+    Function,
+    Mistake,
+    Number,
+)
 from viz_transformer.exercises.feedback import Check
 
-# -- 9.1 and 9.2: the shapes of cross-attention, and who asks whom in it ---------------------------
+# -- 1 and 2: the shapes of cross-attention, and who asks whom in it ---------------------------
 
 _D_MODEL, _D_HEAD = 8, 4
 
@@ -44,6 +52,10 @@ def _looking(query: str, key: str, value: str, **rest: Any) -> Callable[..., Any
     return head
 
 
+_FROM_X = Choice("x", ("x", "memory"), (Mistake("memory", "The queries come from the decoder, x."),))
+_FROM_MEMORY = Choice(
+    "memory", ("x", "memory"), (Mistake("x", "Keys and values come from the encoder, the memory."),)
+)
 _CROSS_ATTENTION = (
     Exercise(
         "encoder_and_decoder.1",
@@ -173,10 +185,28 @@ _CROSS_ATTENTION = (
             "Start with three products: x @ w_q, and two with the memory.",
             "The scores are query @ key.T, divided by the root of key.shape[-1]. Then take softmax(-1).",
         ),
+        lines="""def cross_attention(x, memory, w_q, w_k, w_v):
+    query, key, value = ___ @ w_q, ___ @ w_k, ___ @ w_v
+    weights = (query @ key.T / query.shape[1] ** 0.5).softmax(-1)
+    return ___
+""",
+        gaps=(
+            _FROM_X,
+            _FROM_MEMORY,
+            _FROM_MEMORY,
+            Choice(
+                "weights @ value",
+                ("weights @ value", "weights @ memory", "weights"),
+                (
+                    Mistake("weights @ memory", "Mix the values, which are memory @ w_v."),
+                    Mistake("weights", "Multiply the weights by the values."),
+                ),
+            ),
+        ),
     ),
 )
 
-# -- 9.3 and 9.4: how many parameters a layer has, and how many the whole model --------------------
+# -- 3 and 4: how many parameters a layer has, and how many the whole model --------------------
 
 _LARGE_D_MODEL, _LARGE_D_FF = 512, 2048
 _EXACT = 1e-9
@@ -346,10 +376,57 @@ _PARAMETER_COUNTS = (
             "A decoder layer has two attentions, one feed-forward network and three norms. Try your "
             "function with 35, 32, 64, 2, and compare each step with the table.",
         ),
+        lines="""def count_parameters(vocab_size, d_model, d_ff, n_layers):
+    attention = ___
+    feed_forward = 2 * d_model * d_ff + d_ff + d_model
+    norm = 2 * d_model
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = ___
+    return ___ + n_layers * (encoder_layer + decoder_layer)
+""",
+        gaps=(
+            Choice(
+                "4 * d_model**2",
+                ("3 * d_model**2", "4 * d_model**2", "4 * d_model * d_ff"),
+                (
+                    Mistake("3 * d_model**2", "Queries, keys, values: and the output has a matrix, too."),
+                    Mistake("4 * d_model * d_ff", "d_ff belongs to the feed-forward network."),
+                ),
+            ),
+            Choice(
+                "2 * attention + feed_forward + 3 * norm",
+                (
+                    "attention + feed_forward + 2 * norm",
+                    "2 * attention + feed_forward + 2 * norm",
+                    "2 * attention + feed_forward + 3 * norm",
+                ),
+                (
+                    Mistake(
+                        "attention + feed_forward + 2 * norm",
+                        "That is an encoder layer. A decoder layer has cross-attention, too.",
+                    ),
+                    Mistake(
+                        "2 * attention + feed_forward + 2 * norm",
+                        "Each of the three parts is followed by a norm.",
+                    ),
+                ),
+            ),
+            Choice(
+                "vocab_size * d_model",
+                ("vocab_size * d_model", "3 * vocab_size * d_model", "vocab_size"),
+                (
+                    Mistake(
+                        "3 * vocab_size * d_model",
+                        "Source, target and output share one matrix. It is counted once.",
+                    ),
+                    Mistake("vocab_size", "Each token has a row of d_model numbers."),
+                ),
+            ),
+        ),
     ),
 )
 
-# -- 9.5 and 9.6: arguments and ids that land where they belong ------------------------------------
+# -- 5 and 6: arguments and ids that land where they belong ------------------------------------
 
 #: What torch.nn.Transformer is to be given, and what each argument means.
 _ARGUMENTS: dict[str, tuple[Any, str]] = {
@@ -494,6 +571,20 @@ _WIRING = (
             "The names: d_model, nhead, num_encoder_layers, num_decoder_layers, dim_feedforward, "
             "dropout, batch_first.",
             "3 layers in each stack are two arguments. Sentence first is batch_first=True.",
+        ),
+        lines="""arguments = {
+    "d_model": ___, "nhead": 4, "num_encoder_layers": ___, "num_decoder_layers": 3,
+    "dim_feedforward": ___, "dropout": 0.2, "batch_first": ___,
+}
+""",
+        gaps=tuple(
+            Choice(right, options, tuple(Mistake(each, message) for each in options if each != right))
+            for right, options, message in (
+                ("256", ("256", "1024"), "d_model is the length of a vector."),
+                ("3", ("3", "6", "1024"), "That is the number of layers in one stack."),
+                ("1024", ("256", "1024"), "That is the width inside the feed-forward network."),
+                ("True", ("True", "False"), "The first axis counts the sentences."),
+            )
         ),
     ),
     Exercise(

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 from viz_transformer.model.positional import sinusoidal_encoding
 
 _WIDTH = 64  # d_model of the bundled translator
@@ -107,6 +107,20 @@ EXERCISES = (
         hints=(
             "table[ids] looks up all the rows at once.",
             "The width is table.shape[1], and x ** 0.5 is the square root of x.",
+        ),
+        lines="""def embed(ids, table):
+    return table[ids] * ___
+""",
+        gaps=(
+            Choice(
+                "table.shape[1] ** 0.5",
+                ("table.shape[1]", "table.shape[1] ** 0.5", "table.shape[0] ** 0.5", "512 ** 0.5"),
+                (
+                    Mistake("table.shape[1]", "That is d_model itself. The factor is its square root."),
+                    Mistake("table.shape[0] ** 0.5", "table.shape[0] is the number of tokens."),
+                    Mistake("512 ** 0.5", "d_model is the width of the table, which isn't always 512."),
+                ),
+            ),
         ),
     ),
     Exercise(

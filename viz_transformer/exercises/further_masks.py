@@ -131,6 +131,24 @@ EXERCISES = (
             "padding_mask and causal_mask are imported at the top. Each makes one half.",
             "causal_mask takes the number of positions: ids.shape[1].",
         ),
+        lines="""def decoder_mask(ids, pad_id):
+    return padding_mask(ids, pad_id) ___ causal_mask(___)
+""",
+        gaps=(
+            Choice(
+                "&",
+                ("&", "|"),
+                (Mistake("|", "With “or”, what one mask closes the other opens. Both must allow a cell."),),
+            ),
+            Choice(
+                "ids.shape[1]",
+                ("ids.shape[0]", "ids.shape[1]", "pad_id"),
+                (
+                    Mistake("ids.shape[0]", "Axis 0 counts sentences. The mask needs the positions."),
+                    Mistake("pad_id", "That is the padding's id. The mask needs the number of positions."),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "masks.2",
@@ -216,6 +234,27 @@ EXERCISES = (
             "causal[0, 0] is [query, key], and padding[:, 0, 0] is [batch, key]. Return both, with a "
             "comma between them.",
         ),
+        lines="""def for_torch(causal, padding):
+    return ___, ___
+""",
+        gaps=(
+            Choice(
+                "~causal[0, 0]",
+                ("causal[0, 0]", "~causal[0, 0]", "~causal"),
+                (
+                    Mistake("causal[0, 0]", "There True means “may not attend”, so it must be inverted."),
+                    Mistake("~causal", "attn_mask is [query, key]. Take away the two axes in front."),
+                ),
+            ),
+            Choice(
+                "~padding[:, 0, 0]",
+                ("~padding", "padding[:, 0, 0]", "~padding[:, 0, 0]"),
+                (
+                    Mistake("~padding", "key_padding_mask is [batch, key]. Take away the axes of length 1."),
+                    Mistake("padding[:, 0, 0]", "There True means “may not attend”, so it must be inverted."),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "masks.4",
@@ -274,6 +313,24 @@ EXERCISES = (
             "Replace the scores of closed cells by a very low number, such as -1e9, and take the "
             "softmax. Now no row is NaN.",
             "Then multiply by the mask. The row without a key becomes 0, and no other row changes.",
+        ),
+        lines="""def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, ___).softmax(-1) ___
+""",
+        gaps=(
+            Choice(
+                "-1e9",
+                ("0", "-torch.inf", "-1e9"),
+                (
+                    Mistake("0", "A score of 0 gets its share like any other."),
+                    Mistake("-torch.inf", "Then a row without a key is NaN, and NaN times 0 is NaN."),
+                ),
+            ),
+            Choice(
+                "* mask",
+                ("* mask", "+ mask"),
+                (Mistake("+ mask", "That adds 1 to the open weights. The closed ones must become 0."),),
+            ),
         ),
     ),
 )

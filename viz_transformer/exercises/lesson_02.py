@@ -225,6 +225,7 @@ EXERCISES = (
             ),
             right="A model begins with this step. Libraries call it an embedding layer.",
         ),
+        part="embed",
         hints=(
             "table[5] is the row of the id 5. What does table[torch.tensor([5, 8])] give?",
             "A tensor of ids in the square brackets gives a row for each id, whatever its shape.",

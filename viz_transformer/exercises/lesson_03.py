@@ -198,6 +198,7 @@ EXERCISES = (
                 "log_softmax": "That is torch's own log_softmax. Write the softmax with exp, amax and sum.",
             },
         ),
+        part="softmax",
         hints=(
             "scores.amax(-1, keepdim=True) is the largest score of each row, as a column.",
             "Three steps: subtract, exp, divide by the sum of each row (again with keepdim=True).",

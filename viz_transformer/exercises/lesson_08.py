@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.exercises import lent
-from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
 
 _PADDED = np.array([True, True, True, False])  # <sos> el gato <pad>
 _PAST = np.tri(4, dtype=bool)  # [query, key]
@@ -279,5 +279,45 @@ EXERCISES = (
             "Do that between the division and the softmax, and only if mask is not None.",
         ),
         part="attend",
+        lines="""def attend(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
+    if mask is not None:
+        scores = ___
+    weights = ___
+    return weights @ value, weights
+""",
+        gaps=(
+            Choice(
+                "scores.masked_fill(~mask, -torch.inf)",
+                (
+                    "scores.masked_fill(mask, -torch.inf)",
+                    "scores.masked_fill(~mask, -torch.inf)",
+                    "scores.masked_fill(~mask, 0)",
+                    "scores * mask",
+                ),
+                (
+                    Mistake(
+                        "scores.masked_fill(mask, -torch.inf)",
+                        "That closes what is open. The mask is True where a query may attend.",
+                    ),
+                    Mistake(
+                        "scores.masked_fill(~mask, 0)",
+                        "A score of 0 gets its share like any other. Its power must be 0.",
+                    ),
+                    Mistake("scores * mask", "That makes closed scores 0, and a score of 0 gets its share."),
+                ),
+            ),
+            Choice(
+                "softmax(scores)",
+                ("softmax(scores)", "softmax(scores) * mask", "softmax(mask)"),
+                (
+                    Mistake(
+                        "softmax(scores) * mask",
+                        "Without a mask this raises an error, and with one the closed weights are 0 already.",
+                    ),
+                    Mistake("softmax(mask)", "The weights are computed from the scores."),
+                ),
+            ),
+        ),
     ),
 )

@@ -338,6 +338,15 @@ _WHOLE_MISTAKES = (
     ),
 )
 
+_AXIS = Choice(
+    "-1",
+    ("0", "1", "-1"),
+    (
+        Mistake("0", "Axis 0 counts the sentences. Which axis holds the numbers of one word?"),
+        Mistake("1", "Axis 1 counts the words. Which axis holds the numbers of one word?"),
+    ),
+)
+
 EXERCISES = (
     Exercise(
         "9.1",
@@ -354,6 +363,33 @@ EXERCISES = (
             "Multiply the result by self.scale, and add self.shift.",
         ),
         part="LayerNorm",
+        lines="""class LayerNorm(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        mean = x.mean(___, keepdim=True)
+        variance = x.var(___, correction=0, keepdim=True)
+        return ___ * self.scale + self.shift
+""",
+        gaps=(
+            _AXIS,
+            _AXIS,
+            Choice(
+                "(x - mean) / (variance + 1e-5).sqrt()",
+                (
+                    "(x - mean) / (variance + 1e-5)",
+                    "(x - mean) / (variance + 1e-5).sqrt()",
+                    "x / (variance + 1e-5).sqrt()",
+                ),
+                (
+                    Mistake("(x - mean) / (variance + 1e-5)", "Divide by the square root of the variance."),
+                    Mistake("x / (variance + 1e-5).sqrt()", "The mean is still there. Subtract it first."),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "9.2",
@@ -370,6 +406,24 @@ EXERCISES = (
             "self.norms[1](x + self.feed_forward(x)), where x is the result of the first half.",
         ),
         part="EncoderBlock",
+        lines="""def forward(self, x, mask):
+    attended, _ = self.attention(x, x, mask)
+    x = self.norms[0](x + attended)
+    return self.norms[1](___)
+""",
+        gaps=(
+            Choice(
+                "x + self.feed_forward(x)",
+                ("self.feed_forward(x)", "x + self.feed_forward(x)", "attended + self.feed_forward(x)"),
+                (
+                    Mistake("self.feed_forward(x)", "The sum around the feed-forward network is missing."),
+                    Mistake(
+                        "attended + self.feed_forward(x)",
+                        "Add what goes into the feed-forward network, the result of the first half.",
+                    ),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "9.3",
@@ -387,6 +441,39 @@ EXERCISES = (
             "self.cross_attention(x, memory, memory_mask).",
         ),
         part="DecoderBlock",
+        lines="""def forward(self, x, memory, mask, memory_mask):
+    attended, _ = self.attention(___)
+    x = self.norms[0](x + attended)
+    found, _ = self.cross_attention(___)
+    x = self.norms[1](___)
+    return self.norms[2](x + self.feed_forward(x))
+""",
+        gaps=(
+            Choice(
+                "x, x, mask",
+                ("x, x, mask", "x, memory, mask", "x, x, memory_mask"),
+                (
+                    Mistake("x, memory, mask", "Self-attention attends to the target itself."),
+                    Mistake("x, x, memory_mask", "memory_mask belongs to the source."),
+                ),
+            ),
+            Choice(
+                "x, memory, memory_mask",
+                ("memory, x, mask", "x, memory, mask", "x, memory, memory_mask"),
+                (
+                    Mistake("memory, x, mask", "The queries are made from the decoder's vectors, x."),
+                    Mistake("x, memory, mask", "The keys are the source's, and so must be the mask."),
+                ),
+            ),
+            Choice(
+                "x + found",
+                ("found", "x + found", "memory + found"),
+                (
+                    Mistake("found", "The sum around cross-attention is missing."),
+                    Mistake("memory + found", "Add what went into cross-attention as queries: x."),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "9.4",

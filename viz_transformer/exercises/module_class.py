@@ -47,7 +47,8 @@ class ModuleClass(Function):
         if isinstance(answer, nn.Module):
             raise UnusableError("Give the class itself, without making a module of it.")
         if not isinstance(answer, type):
-            raise UnusableError(f"Give a class; this is {describe_type(answer)}.")
+            given = "a function" if callable(answer) else describe_type(answer)
+            raise UnusableError(f"Give a class; this is {given}.")
         if not issubclass(answer, nn.Module):
             return Check(False, f"It is no module of torch: begin it with class {name}(nn.Module).")
         rng = np.random.default_rng(0)

@@ -36,7 +36,7 @@ def source_with_uses(answer: Any, name: str, elsewhere: Collection[str], taken: 
         NoSourceError: if a source cannot be found.
     """
     space = _namespace(answer)
-    uses = _Uses(space, _cells(space), elsewhere)
+    uses = _Uses(space, _cells(space), elsewhere, taken)
     code = getattr(_unwrapped(answer), "__code__", None)
     if code is not None:  # the very cell or file in which it was compiled
         uses.cells.insert(0, "".join(linecache.getlines(code.co_filename)))
@@ -71,6 +71,7 @@ class _Uses:
         space: the notebook's names.
         cells: sources, the newest first.
         elsewhere: names that are found elsewhere.
+        taken: what is defined elsewhere, each name with its source.
         imports: lines.
         statements: definitions, each after those it uses, by their name.
     """
@@ -78,6 +79,7 @@ class _Uses:
     space: Mapping[str, Any]
     cells: list[str]
     elsewhere: Collection[str]
+    taken: Mapping[str, str]
     imports: list[str] = field(default_factory=list)
     statements: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
@@ -93,6 +95,8 @@ class _Uses:
             line = text or _import_of(name, value)
             if not (name in self.elsewhere and line.startswith("from ")):
                 self.imports.append(line)
+            return
+        if name in self.elsewhere and self.taken.get(name) == text:  # the very same
             return
         if isinstance(value, bool | int | float | str | None) and not _is_literal(node, value):
             text = f"{name} = {value!r}"  # what a longer calculation came to

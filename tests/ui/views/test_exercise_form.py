@@ -30,7 +30,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cells = [
         "import viz_transformer as vt",
         *[f'vt.exercises.check("{name}", ...)' for name in ASKED[:-1]],
-        'vt.exercises.check("3.3", 256)',
+        'vt.exercises.check("scoring.1", 256)',
         "vt.exercises.progress(1)",
         SEARCH,
         'vt.exercises.check("1.2", search.explorer)',

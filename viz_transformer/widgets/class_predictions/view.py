@@ -21,7 +21,11 @@ _ABOUT = (
 
 
 class ClassPredictions(View):
-    """The answers of a class to a prediction, as bars.
+    """The answers of a class to a prediction, as bars; `class_predictions` makes it from files.
+
+    >>> import viz_transformer as vt
+    >>> asked = {"name": "1.p1", "question": "How many heads?", "options": ["8", "24"], "right": 1}
+    >>> view = vt.ClassPredictions([{**asked, "first": [7, 5], "after": [1, 11]}], n_learners=12)
 
     Attributes:
         shown: the name of the prediction that is shown, such as ``"3.p1"``.
@@ -37,7 +41,6 @@ class ClassPredictions(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
-    _made_by = "vt.class_predictions(folder)"
 
     counts = traitlets.List(traitlets.Dict(), help="how many gave each answer").tag(sync=True, content=True)
     shown = traitlets.Unicode(help="the name of the prediction").tag(sync=True)
