@@ -32,7 +32,7 @@ function following(card: Element): Element[] {
 /** The line in place of a cell's hidden outputs, with a button that shows them all. */
 function noteIn(outputs: Element, show: () => void): Element {
   const note = document.createElement("p");
-  note.className = "vt-curtain-note";
+  note.className = "vt-prediction-note";
   const button = document.createElement("button");
   Object.assign(button, { type: "button", textContent: "show anyway", onclick: show });
   button.dataset.lmSuppressShortcuts = "true"; // its keys are no commands of the notebook
@@ -51,7 +51,7 @@ export function useCurtain(card: RefObject<Element | null>, isClosed: boolean, s
     for (const each of hidden.current) {
       each.classList.add(HIDDEN);
       const outputs = each.querySelector(OUTPUTS);
-      if (outputs && !outputs.querySelector(":scope > .vt-curtain-note"))
+      if (outputs && !outputs.querySelector(":scope > .vt-prediction-note"))
         notes.current.set(outputs, noteIn(outputs, show));
     }
     const cells = hidden.current.length;
