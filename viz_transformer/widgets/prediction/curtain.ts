@@ -8,7 +8,8 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 const CELLS = ".jp-Cell, .cell";
 const HEADINGS = "h1, h2, h3, h4";
 const TEXT = ".jp-RenderedMarkdown, .text_cell_render";
-const PICTURES = ".vt-root:not(.vt-prediction), [data-view], .jp-RenderedImage, .output_png";
+const PICTURES =
+  ".vt-root:not(.vt-prediction, .vt-exercise-form), .vt-instead svg, .jp-RenderedImage, .output_png";
 const HIDDEN = "vt-curtained";
 /** Where a cell of a notebook shows what its code made. */
 const OUTPUTS = ".jp-Cell-outputWrapper";
