@@ -69,7 +69,7 @@ _DARK_FIGURES = (
     ".jp-RenderedImage img { background: #fff; filter: invert(0.94) hue-rotate(180deg); "
     "mix-blend-mode: lighten; } }</style>"
 )
-_EMBEDDING = Part("embedding", 2, (7,))
+_EMBEDDING = Part("embedding", 2, (9,))
 _POSITIONS = Part("+ positions", 6)
 _ADD_AND_NORM = Part("Add & Norm", 9)
 _FEED_FORWARD = Part("feed-forward", 9)

@@ -66,7 +66,7 @@ EXERCISES = (
     ),
     Exercise(
         "1.2",
-        "Find the head that tells",
+        "Find the head that carries the gender",
         CustomCheck(
             _chosen_head,
             choices={"kind": list(KINDS), "layer": range(2), "head": range(4)},

@@ -181,6 +181,18 @@ EXERCISES: tuple[Exercise, ...] = (
             "picked[real] keeps the logarithms of the tokens that count, as one long row.",
             "Take its mean, and change the sign.",
         ),
+        lines="""def loss(logits, targets, pad_id):
+    log_probabilities = logits.log_softmax(-1)
+    picked = log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    real = targets != pad_id
+    return -picked[real].mean()""",
+        wrong_lines=(
+            Mistake("    return -picked.mean()", "The padding counts. Keep the tokens where real is True."),
+            Mistake(
+                "    log_probabilities = logits.log_softmax(1)",
+                "Axis 1 holds the positions. The probabilities of one position are along the last axis.",
+            ),
+        ),
         part="loss",
     ),
     Exercise(

@@ -443,23 +443,23 @@ def parts_of(config: ModelConfig) -> dict[str, dict[str, Any]]:
         "self_attention": (["self-", "attention"], "Each word's query is compared with every word's key. The "
                            f"weights say how much of each word's value it takes.{rotary}", head, 4, attend),
         "masked_self_attention": (["masked self-", "attention"], "Self-attention in which a word attends "
-                                  f"only to itself and the words before it.{rotary}", head, 7, causal_mask),
+                                  f"only to itself and the words before it.{rotary}", head, 8, causal_mask),
         "cross_attention": (["cross-", "attention"], "The queries come from the words written so far, the "
                             "keys and values from the encoder's memory.",
                             "Q = x W^Q,  K = memory W^K,  V = memory W^V", 9, DecoderLayer.forward),
         "feed_forward": (["feed-", "forward"], "The same small network for every word, each word on its own.",
-                         f"{activation} W₂ + b₂", 8, FeedForward.forward),
+                         f"{activation} W₂ + b₂", 9, FeedForward.forward),
         "add_norm": (["Add &", "Norm"], "Adds the part's output to the part's input, then normalises each "
-                     "word's vector.", "LayerNorm(x + part(x))", 8, Residual.merge),
-        "norm": (["Norm"], "Normalises each word's vector before the part reads it.", "LayerNorm(x)", 8,
+                     "word's vector.", "LayerNorm(x + part(x))", 9, Residual.merge),
+        "norm": (["Norm"], "Normalises each word's vector before the part reads it.", "LayerNorm(x)", 9,
                  Residual.branch),
-        "add": (["Add"], "Adds the part's output to the part's input.", "x + part(LayerNorm(x))", 8,
+        "add": (["Add"], "Adds the part's output to the part's input.", "x + part(LayerNorm(x))", 9,
                 Residual.merge),
         "last_norm": (["last", "Norm"], "Normalises each word's vector once more, after the last layer.",
-                      "LayerNorm(x)", 8, Residual.branch),
+                      "LayerNorm(x)", 9, Residual.branch),
         "output": (["softmax"], "Compares the vector with the output vector of every word of the vocabulary, "
                    "and turns the scores into probabilities.",
-                   "softmax(x Eᵀ)" if config.tie_embeddings else "softmax(x W)", 10, output),
+                   "softmax(x Eᵀ)" if config.tie_embeddings else "softmax(x W)", 7, output),
     }  # fmt: skip
     return {
         name: {
