@@ -17,6 +17,7 @@ __all__ = [
     "LayerNorm",
     "MultiHeadAttention",
     "Transformer",
+    "ablate",
     "attend",
     "beam_search",
     "cached_step",
@@ -235,6 +236,13 @@ def beam_search(model: Callable[..., Tensor], source: Tensor, width: int, n_toke
         if not beam or len(finished) >= width:
             break
     return max(finished or beam, key=lambda text: text[1])[0]
+
+
+def ablate(heads: Tensor, off: list[int]) -> Tensor:
+    """Return the heads' outputs, [..., n_heads, n, d_head], with those in off set to 0."""
+    kept = heads.clone()
+    kept[..., off, :, :] = 0
+    return kept
 
 
 def cached_step(

@@ -64,7 +64,6 @@ def _variant(
     beam: int | None = None,
     total: bool = True,
     reverse: bool = True,
-    leaves: bool = True,
     result: Callable[[list[Any], list[Any]], Any] | None = None,
 ) -> Callable[..., Any]:
     """Return a beam search with one mistake."""
@@ -85,7 +84,7 @@ def _variant(
                 extended += [([*ids, token], before + value) for value, token in pairs]
             best = sorted(extended, key=lambda text: text[1], reverse=reverse)[:width]
             finished += [text for text in best if text[0][-1] == _EOS]
-            kept = [text for text in best if not leaves or text[0][-1] != _EOS]
+            kept = [text for text in best if text[0][-1] != _EOS]
             if not kept or len(finished) >= width:
                 break
         if result is not None:
@@ -183,11 +182,6 @@ EXERCISES = (
                 Mistake(
                     _variant(reverse=False),
                     "You keep the least probable extensions. Sort from the largest log-probability down.",
-                ),
-                Mistake(
-                    _variant(leaves=False),
-                    "Finished texts stay in the beam and are extended again. The new beam has those whose "
-                    "last id is not 2.",
                 ),
                 Mistake(
                     _variant(result=lambda finished, kept: (finished or kept)[0][0]),
