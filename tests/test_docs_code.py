@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_no_page_has_code_that_is_not_run() -> None:
     with_code = {path.stem for path in (ROOT / "docs").glob("*.md") if code_of(f"docs/{path.stem}")}
-    assert with_code == ELSEWHERE | {"models", "index", "teaching", "training"}
+    assert with_code == ELSEWHERE | {"models", "index", "teaching", "training", "classroom"}
     others = " ".join(path.read_text(encoding="utf-8") for path in ROOT.glob("tests/test_*_docs.py"))
     assert all(f'"{page}.md"' in others for page in ELSEWHERE)
 
@@ -111,3 +111,11 @@ def test_a_model_of_your_own_is_shown_and_trained(folder: Path, monkeypatch: pyt
         exec(piece, made)
     assert "en-de" in asked.values()
     assert ("train.en.gz", "train.de.gz") in asked.values()
+
+
+def test_the_predictions_of_a_class(folder: Path) -> None:
+    vt.share_predictions()
+    vt.predict_number("How many heads?", 8, name="1.p1").guess = 4
+    (piece,) = code_of("docs/classroom")
+    made: dict[str, Any] = {}
+    exec(piece.replace('"/home"', repr(str(folder))), made)

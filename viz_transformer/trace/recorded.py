@@ -38,7 +38,7 @@ def real_next_words(name: str) -> list[dict[str, float]]:
 
     >>> import viz_transformer as vt
     >>> vt.real_next_words("gpt")[-1][" Mary"]  # after “gave a drink to”
-    0.9233
+    0.9229
 
     Args:
         name: as of `real_trace`, without ``"bert"``, which predicts no next word.
