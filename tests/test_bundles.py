@@ -26,6 +26,7 @@ def clone(tmp_path: Path) -> Path:
         ".npmrc",
         "hatch_build.py",
         "viz_transformer/shared.json",
+        "viz_transformer/renamed.json",
     ):
         shutil.copyfile(bundles.ROOT / name, tmp_path / name)
     return tmp_path

@@ -68,7 +68,7 @@ SECRETS = {
     "training p2": ("blank",),
     "training p3": ("Five of the six",),
     "training p4": ("floor",),
-    "11 p4": ("430",),
+    "11 p2": ("430",),
     "12 predict-it": ("*it* attends to",),
     "13 predict-prompt": ("may well be complete",),
     "13 predict-repeat": ("One earlier occurrence is enough",),

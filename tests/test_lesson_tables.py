@@ -206,9 +206,9 @@ def test_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
     assert count_parameters(first) == pytest.approx(65e6, rel=0.05)  # the paper rounds, and has 37,000 tokens
 
 
-def test_12_and_13_tell_the_sizes_of_published_models() -> None:
+def test_reading_heads_and_families_tell_the_sizes_of_published_models() -> None:
     layers, heads = BERT.num_hidden_layers, BERT.num_attention_heads
-    table = Lesson("12")["hugging-face-real"]
+    table = Lesson("reading_heads")["hugging-face-real"]
     assert f"| heads in all | 2 × 4, three kinds: 24 | {layers} × {heads}: {layers * heads} |" in table
     for name, theirs in (("bert-base", BERT), ("gpt2", GPT2)):
         mine = ModelConfig.preset(name)

@@ -113,7 +113,7 @@ def test_a_part_is_written_with_what_it_uses_and_the_rest_is_lent(notebook: Call
     assert cell("from my_transformer import embed, softmax\nembed.__module__") == own_model.LENT
     before = text()
     assert "import embed, softmax, attend," in before
-    assert "# lent until lessons 2, 3, 4, 5, 6, 7, 8, 9, 10 and 13 are done" in before
+    assert "# lent until lessons 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 13 are done" in before
     assert cell('check("3.2", softmax)').message.startswith("This softmax is the one that the package lends")
     cell("%config InlineBackend.figure_format = 'svg'\nimport torch")  # a cell that is no Python
     cell(SOFTMAX)

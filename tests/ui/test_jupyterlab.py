@@ -135,7 +135,7 @@ def test_run_all_hides_what_would_answer_a_prediction_and_leaves_the_code(kept_l
     output = page.locator(".vt-prediction").nth(1)
     output.get_by_role("button", name="b", exact=True).click()
     expect(second).to_be_visible()
-    expect(page.locator(".vt-curtain-note, .vt-curtained")).to_have_count(0)
+    expect(page.locator(".vt-prediction-note, .vt-curtained")).to_have_count(0)
 
 
 def test_predictions_are_made_by_enter_and_shift_enter_moves_on(opened: LabPage) -> None:

@@ -49,6 +49,7 @@ ax.plot([0, 1], color="black")
 display(figure, vt.figure_lab(lambda n: figure, {"n": [1, 2]}))
 """
 ASK = 'vt.predict_number("How many heads?", 8, unit="heads")'
+EXPLAIN = 'vt.explain("Why eight?", "There are two layers with four heads each.")'
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,9 @@ def site(tmp_path_factory: pytest.TempPathFactory, translator: vt.Translator) ->
         cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(SHOW)]
         cells.append(nbformat.v4.new_markdown_cell(SET))
         cells += [nbformat.v4.new_code_cell(text) for text in (DRAW, ASK)]
-        cells.append(nbformat.v4.new_markdown_cell("There are eight.\n\n## Next\n\nWhat comes next."))
+        cells.append(nbformat.v4.new_markdown_cell("There are eight."))
+        cells.append(nbformat.v4.new_code_cell(EXPLAIN))
+        cells.append(nbformat.v4.new_markdown_cell("## Next\n\nWhat comes next."))
         kernel = {"name": "python3", "display_name": "Python 3"}
         notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
         nbformat.write(notebook, folder / f"{name}.ipynb")
@@ -122,8 +125,8 @@ def test_the_first_page_leads_to_a_studio_that_reads_sentences_of_ones_own(page:
 def test_what_follows_a_question_waits_behind_a_curtain_until_it_is_answered(page: Page, site: Path) -> None:
     for name in ("01_first", "02_second"):
         page.goto(site.with_name(f"{name}.html").as_uri())
-        asked, answer = page.locator(".vt-prediction"), page.get_by_text("There are eight.")
-        code = page.locator(".code_cell:has(.vt-prediction) > .vt-folded")
+        asked, answer = page.locator(".vt-prediction").first, page.get_by_text("There are eight.")
+        code = page.locator(".code_cell:has(.vt-prediction) > .vt-folded").first
         asked.scroll_into_view_if_needed()
         expect(asked).to_contain_text("The text below waits behind this curtain until you answer.")
         expect(answer).to_be_hidden()

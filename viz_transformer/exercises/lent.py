@@ -6,6 +6,7 @@ They are also what the checks compare an answer with.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,9 @@ __all__ = [
     "LayerNorm",
     "MultiHeadAttention",
     "Transformer",
+    "ablate",
     "attend",
+    "beam_search",
     "cached_step",
     "causal_mask",
     "embed",
@@ -211,6 +214,35 @@ def training_step(
     batch_loss.backward()
     optimiser.step()
     return batch_loss.item()
+
+
+def beam_search(model: Callable[..., Tensor], source: Tensor, width: int, n_tokens: int = 20) -> list[int]:
+    """Return the ids of the best text found, from <sos> (1) to <eos> (2); a width of 1 is greedy search.
+
+    source: [1, source]; model(source, target) returns logits [1, target, vocabulary].
+    """
+    beam: list[tuple[list[int], float]] = [([1], 0.0)]  # ids, and their log-probability
+    finished = []
+    for _ in range(n_tokens):
+        extended = []
+        for ids, log_prob in beam:
+            logits = model(source, torch.tensor([ids]))[0, -1]  # [vocabulary]
+            values, tokens = logits.log_softmax(-1).topk(width)
+            for value, token in zip(values.tolist(), tokens.tolist(), strict=True):
+                extended.append(([*ids, token], log_prob + value))
+        best = sorted(extended, key=lambda text: text[1], reverse=True)[:width]
+        finished += [text for text in best if text[0][-1] == 2]
+        beam = [text for text in best if text[0][-1] != 2]
+        if not beam or len(finished) >= width:
+            break
+    return max(finished or beam, key=lambda text: text[1])[0]
+
+
+def ablate(heads: Tensor, off: list[int]) -> Tensor:
+    """Return the heads' outputs, [..., n_heads, n, d_head], with those in off set to 0."""
+    kept = heads.clone()
+    kept[..., off, :, :] = 0
+    return kept
 
 
 def cached_step(

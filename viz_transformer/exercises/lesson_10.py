@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -43,7 +43,7 @@ def _after_two_steps(step: Callable[..., Any]) -> Callable[[int], Any]:
     """Return a function of a seed: two losses, and the parameters of a small model after two steps."""
 
     @cache  # a few seeds are enough
-    def trained(seed: int) -> Any:
+    def two_training_steps(seed: int) -> Any:
         import torch
 
         from viz_transformer.exercises.lent import Transformer
@@ -60,7 +60,7 @@ def _after_two_steps(step: Callable[..., Any]) -> Callable[[int], Any]:
         numbers = [each.detach().flatten() for each in model.parameters()]
         return torch.tensor([float(torch.as_tensor(each).detach()) for each in losses]), torch.cat(numbers)
 
-    return trained
+    return two_training_steps
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ class _Step(Function):
 
     def check(self, answer: Any) -> Check:
         """Compare two steps with those of the reference."""
-        return super().check(_after_two_steps(answer) if callable(answer) else answer)
+        mistakes = [replace(one, answer=_after_two_steps(one.answer)) for one in self.mistakes]
+        steps = Function(_after_two_steps(self.reference), self.inputs, mistakes, right=self.right)
+        return steps.check(_after_two_steps(answer) if callable(answer) else answer)
 
 
 def _reference(model: Any, optimiser: Any, source: Any, target: Any) -> float:
@@ -92,7 +94,7 @@ def _variant(read: slice, wanted: slice, *, clears: bool = True, moves: bool = T
             optimiser.step()
         return found.item()
 
-    return _after_two_steps(step)
+    return step
 
 
 _READ, _WANTED, _ALL = slice(None, -1), slice(1, None), slice(None)
@@ -176,7 +178,7 @@ EXERCISES = (
         "10.2",
         "Write a training step",
         _Step(
-            _after_two_steps(_reference),
+            _reference,
             lambda rng: (int(rng.integers(3)),),
             (
                 Mistake(

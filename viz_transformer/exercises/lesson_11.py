@@ -1,53 +1,111 @@
-"""Exercises of lesson 11, Decoding: the cache, a text's log-probability, length penalty, top-p."""
+"""Exercises of lesson 11, Decoding: a text's log-probability, beam search, the length penalty."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.exercises import lent
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 
-# -- 12.1 to 12.3: the cache, the log-probability of a text, a text that the beam misses -----------
-
-_STEPS = 20
 #: Of *la*, *maestra* after it, *duerme* and ``<eos>``, in the grammar's translations of *the teacher sleeps*.
 _LA_MAESTRA_DUERME = (0.45, 0.956, 1.0, 1.0)
 _NATS = sum(math.log(each) for each in _LA_MAESTRA_DUERME)
+_EOS = 2
+_GAPS = """\
+def beam_search(model, source, width, n_tokens=20):
+    beam, finished = [([1], 0.0)], []
+    for _ in range(n_tokens):
+        extended = []
+        for ids, log_prob in beam:
+            logits = model(source, torch.tensor([ids]))[0, -1]
+            values, tokens = logits.log_softmax(-1).topk(width)
+            for value, token in zip(values.tolist(), tokens.tolist()):
+                extended.append(([*ids, token], ___))
+        best = sorted(extended, key=lambda text: text[1], reverse=True)[___]
+        finished += [text for text in best if text[0][-1] == 2]
+        beam = [text for text in best if ___]
+        if not beam or len(finished) >= width:
+            break
+    return max(finished or beam, key=lambda text: ___)[0]"""
 
-_SEARCH = (
+
+@dataclass(frozen=True)
+class _Model:
+    """A small model: the logits of the next token depend on the last one and on the position."""
+
+    logits: Any = field(repr=False)  # [position, token, next token]
+
+    def __call__(self, source: Any, target: Any) -> Any:
+        """Return logits [1, target, vocabulary]."""
+        import torch
+
+        at = torch.arange(target.shape[1]).clamp(max=len(self.logits) - 1)
+        return self.logits[at, target]  # [1, target, vocabulary]
+
+
+def _searches(rng: np.random.Generator) -> tuple[Any, Any, int]:
+    """Draw a model, a source and a beam width; `<eos>` becomes more probable at each position."""
+    import torch
+
+    logits = rng.normal(scale=1.5, size=(5, 7, 7))
+    logits[:, :, :_EOS] = -20  # neither padding nor <sos>
+    logits[:, :, _EOS] += np.arange(5)[:, None] - 1.5
+    model = _Model(torch.tensor(logits, dtype=torch.float32))
+    return model, torch.tensor([[3, 4, 2]]), int(rng.integers(2, 5))
+
+
+def _variant(
+    *,
+    beam: int | None = None,
+    total: bool = True,
+    reverse: bool = True,
+    result: Callable[[list[Any], list[Any]], Any] | None = None,
+) -> Callable[..., Any]:
+    """Return a beam search with one mistake."""
+
+    def search(model: Any, source: Any, width: int, n_tokens: int = 20) -> Any:
+        import torch
+
+        width = beam or width
+        kept: list[Any] = [([1], 0.0)]
+        finished: list[Any] = []
+        for _ in range(n_tokens):
+            extended = []
+            for ids, log_prob in kept:
+                logits = model(source, torch.tensor([ids]))[0, -1]
+                values, tokens = logits.log_softmax(-1).topk(width)
+                before = log_prob if total else 0.0
+                pairs = zip(values.tolist(), tokens.tolist(), strict=True)
+                extended += [([*ids, token], before + value) for value, token in pairs]
+            best = sorted(extended, key=lambda text: text[1], reverse=reverse)[:width]
+            finished += [text for text in best if text[0][-1] == _EOS]
+            kept = [text for text in best if text[0][-1] != _EOS]
+            if not kept or len(finished) >= width:
+                break
+        if result is not None:
+            return result(finished, kept)
+        return max(finished or kept, key=lambda text: text[1])[0]
+
+    return search
+
+
+def _texts(rng: np.random.Generator) -> tuple[float, int, float]:
+    """Draw a text's log-probability, its number of words, and a penalty."""
+    return float(-rng.uniform(0.5, 15)), int(rng.integers(1, 20)), float(rng.uniform(0.2, 2.0))
+
+
+def _score(log_prob: float, n_words: int, penalty: float) -> float:
+    return log_prob / ((5 + n_words + 1) / 6) ** penalty
+
+
+EXERCISES = (
     Exercise(
         "11.1",
-        "Count what the cache saves",
-        Number(
-            _STEPS * (_STEPS + 1) / 2,
-            (
-                Mistake(
-                    _STEPS**2,
-                    "You counted 20 positions in every step. Step 1 has only one.",
-                ),
-                Mistake(
-                    _STEPS * (_STEPS - 1) / 2,
-                    "You started with a step that reads nothing. Step 1 reads <sos>, and step 20 "
-                    "reads 20 tokens.",
-                ),
-                Mistake(
-                    _STEPS,
-                    "That is with the cache. Without it, step 2 computes position 1 again.",
-                ),
-            ),
-            tolerance=1e-6,
-            unit="positions",
-            right="About ten times as many. With 200 steps it would be about a hundred times as many.",
-        ),
-        (
-            "Step 1 computes 1 position, step 2 computes 2, step 3 computes 3. Add them all up.",
-            "sum(range(1, 21)) adds the numbers from 1 to 20.",
-        ),
-    ),
-    Exercise(
-        "11.2",
         "Compute the log-probability of a text",
         Number(
             _NATS,
@@ -106,77 +164,78 @@ _SEARCH = (
         ),
     ),
     Exercise(
-        "11.3",
-        "Measure how narrowly a text is missed",
-        Number(
-            0.229,
+        "11.2",
+        "Write beam search",
+        Function(
+            lent.beam_search,
+            _searches,
             (
                 Mistake(
-                    -0.814,
-                    "That is the log-probability of la itself. How far is it behind the last candidate "
-                    "that was kept?",
+                    _variant(beam=1),
+                    "This is greedy search, whatever the width. Keep the first `width` extensions.",
                 ),
                 Mistake(
-                    0.331,
-                    "That is maestro in step 2. By then la maestra is already lost: look at step 1.",
+                    _variant(total=False),
+                    "An extension has only the log-probability of its last token. Add that of its beginning: "
+                    "log_prob + value.",
                 ),
                 Mistake(
-                    10.95,
-                    "That is a candidate of the search with width 2. Set the width to 1, and look at la.",
+                    _variant(reverse=False),
+                    "You keep the least probable extensions. Sort from the largest log-probability down.",
                 ),
                 Mistake(
-                    0.114,
-                    "You took the difference of the probabilities. The search ranks by "
-                    "log-probability: subtract those.",
+                    _variant(result=lambda finished, kept: (finished or kept)[0][0]),
+                    "You return the text that was finished first. Return the one with the largest "
+                    "log-probability: max with a key.",
                 ),
                 Mistake(
-                    0.443,
-                    "That is the probability of la. Choose the candidate in the view and read why it "
-                    "was pruned.",
-                ),
-                Mistake(
-                    -0.229,
-                    "The number is right, but a distance is never negative: leave out the minus sign.",
+                    _variant(result=lambda finished, kept: max(finished or kept, key=lambda text: text[1])),
+                    "You return the pair of ids and log-probability. Return the ids alone.",
                 ),
             ),
-            tolerance=0.02,
-            unit="nats",
-            right="It misses the beam by 0.23 nats (0.20 in the grammar itself). In a search, a small "
-            "gap is enough to lose a text for good.",
+            right="With a width of 1, this is greedy search.",
         ),
         (
-            "In the view, set the beam width to 1, go to step 1, and choose the la that is marked as pruned.",
-            "In Python: search.beam_width = 1; each candidate has token, status, reason and margin.",
+            "An extension is ([*ids, token], log_prob + value). best[:width] is the beginning of a list.",
+            "finished += [text for text in best if text[0][-1] == 2], and the beam has the others. "
+            "Return max(finished or beam, key=lambda text: text[1])[0].",
+        ),
+        part="beam_search",
+        lines=_GAPS,
+        gaps=(
+            Choice(
+                "log_prob + value",
+                ("value", "log_prob + value", "log_prob * value"),
+                (
+                    Mistake("value", "The log-probability of the beginning counts too."),
+                    Mistake("log_prob * value", "Probabilities are multiplied; their logarithms are added."),
+                ),
+            ),
+            Choice(
+                ":width",
+                (":width", "-width:", ":1"),
+                (
+                    Mistake("-width:", "The list is sorted from the largest down: keep its beginning."),
+                    Mistake(":1", "That is greedy search: it keeps one beginning."),
+                ),
+            ),
+            Choice(
+                "text[0][-1] != 2",
+                ("text[0][-1] == 2", "text[0][-1] != 2"),
+                (Mistake("text[0][-1] == 2", "Those are finished. The beam has the others."),),
+            ),
+            Choice(
+                "text[1]",
+                ("text[0]", "text[1]", "len(text[0])"),
+                (
+                    Mistake("text[0]", "Those are the ids. The log-probability is text[1]."),
+                    Mistake("len(text[0])", "That is the longest text, not the most probable."),
+                ),
+            ),
         ),
     ),
-)
-
-# -- 12.4 and 12.5: the length penalty -------------------------------------------------------------
-
-
-def _texts(rng: np.random.Generator) -> tuple[float, int, float]:
-    """Draw a text's log-probability, its number of words, and a penalty."""
-    return float(-rng.uniform(0.5, 15)), int(rng.integers(1, 20)), float(rng.uniform(0.2, 2.0))
-
-
-def _score(log_prob: float, n_words: int, penalty: float) -> float:
-    return log_prob / ((5 + n_words + 1) / 6) ** penalty
-
-
-def _two_texts(rng: np.random.Generator) -> tuple[float, int, float, int]:
-    """Draw a short text and a longer, less probable one."""
-    log_prob, n_words = float(-rng.uniform(0.5, 6)), int(rng.integers(1, 10))
-    longer = log_prob * float(rng.uniform(1.05, 2.5))
-    return log_prob, n_words, longer, n_words + int(rng.integers(1, 8))
-
-
-def _tie(log_prob: float, n_words: int, longer_log_prob: float, longer_n_words: int) -> float:
-    return math.log(longer_log_prob / log_prob) / math.log((6 + longer_n_words) / (6 + n_words))
-
-
-_LENGTH_PENALTY = (
     Exercise(
-        "11.4",
+        "11.3",
         "Write the score",
         Function(
             _score,
@@ -220,170 +279,4 @@ _LENGTH_PENALTY = (
             "Divide log_prob by ((5 + n) / 6) ** penalty.",
         ),
     ),
-    Exercise(
-        "11.5",
-        "Find where two texts tie",
-        Function(
-            _tie,
-            _two_texts,
-            (
-                Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        math.log(longer_log_prob / log_prob) / math.log((5 + longer_n_words) / (5 + n_words))
-                    ),
-                    "Nearly: you counted only the words. <eos> is a token of each text too.",
-                ),
-                Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        -_tie(log_prob, n_words, longer_log_prob, longer_n_words)
-                    ),
-                    "The size is right, but the sign isn't: one of the two fractions is upside down.",
-                ),
-                Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        longer_log_prob / log_prob / ((6 + longer_n_words) / (6 + n_words))
-                    ),
-                    "You divided the two ratios. The penalty is an exponent: to bring it "
-                    "down, take the logarithm of both sides first.",
-                ),
-                Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        math.log(longer_log_prob / log_prob) / math.log((1 + longer_n_words) / (1 + n_words))
-                    ),
-                    "The 5 of the norm is missing: its base is (5 + n) / 6.",
-                ),
-                Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        1 / _tie(log_prob, n_words, longer_log_prob, longer_n_words)
-                    ),
-                    "Your fraction is upside down: the log-probabilities go on top, the lengths below.",
-                ),
-                Mistake(
-                    lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        (log_prob - longer_log_prob) / math.log((6 + longer_n_words) / (6 + n_words))
-                    ),
-                    "You took the difference of the log-probabilities. The scores are equal when "
-                    "their *ratio* is that of the norms.",
-                ),
-            ),
-            right="For buenos and buenos dias it is 0.27, which is why 0.6 was enough there and "
-            "not for hola mundo.",
-        ),
-        (
-            "Set the two scores equal. The 6 cancels, which leaves a ratio of log-probabilities "
-            "on one side and a ratio of (5 + n), to the power of the penalty, on the other.",
-            "If a = b ** x, then x = math.log(a) / math.log(b).",
-        ),
-    ),
 )
-
-# -- 12.6: top-p -----------------------------------------------------------------------------------
-
-
-def _distributions(rng: np.random.Generator) -> tuple[Any, float]:
-    """Draw probabilities [vocab], in no order, and a p."""
-    import torch
-
-    probabilities = rng.dirichlet(np.full(int(rng.integers(6, 12)), 0.6))
-    return torch.tensor(probabilities, dtype=torch.float32), float(rng.uniform(0.3, 0.95))
-
-
-def _keep_top_p(probabilities: Any, p: float) -> Any:
-    kept = _kept(probabilities, p)
-    return kept / kept.sum()
-
-
-def _kept(probabilities: Any, p: float, *, crossing: bool = True) -> Any:
-    """Return the probabilities, 0 where left out; with or without the word that reaches p."""
-    import torch
-
-    values, order = probabilities.sort(descending=True)
-    reached = values.cumsum(0)
-    left = (reached - values < p) if crossing else (reached <= p)
-    return torch.zeros_like(probabilities).scatter(0, order, values * left)
-
-
-def _sorted_top_p(probabilities: Any, p: float) -> Any:
-    return _keep_top_p(probabilities, p).sort(descending=True).values
-
-
-def _without_crossing(probabilities: Any, p: float) -> Any:
-    kept = _kept(probabilities, p, crossing=False)
-    return kept / kept.sum()
-
-
-def _each_at_least(probabilities: Any, p: float) -> Any:
-    kept = probabilities * (probabilities >= p)
-    return kept / kept.sum()
-
-
-def _softmaxed(probabilities: Any, p: float) -> Any:
-    return _kept(probabilities, p).softmax(0)
-
-
-def _unsorted(probabilities: Any, p: float) -> Any:
-    kept = probabilities * (probabilities.cumsum(0) - probabilities < p)
-    return kept / kept.sum()
-
-
-_SAMPLING = (
-    Exercise(
-        "11.6",
-        "Write the top-p filter",
-        Function(
-            _keep_top_p,
-            _distributions,
-            (
-                Mistake(
-                    _without_crossing,
-                    "You dropped the word that reaches p. Keep it: without it the rest has less than "
-                    "p, and if the first word has more than p, nothing is left at all.",
-                ),
-                Mistake(
-                    _kept,
-                    "You kept the right words, but they no longer sum to 1. Divide by their sum.",
-                ),
-                Mistake(
-                    _sorted_top_p,
-                    "The numbers are right but sorted by size. Put each back in the position of "
-                    "its word in the vocabulary.",
-                ),
-                Mistake(
-                    _each_at_least,
-                    "You kept words that each have p or more. It is their sum that must reach p.",
-                ),
-                Mistake(
-                    _softmaxed,
-                    "You took a softmax of what is left, so the dropped words are back. These are "
-                    "probabilities already: divide by their sum.",
-                ),
-                Mistake(
-                    _unsorted,
-                    "You added up in the order of the vocabulary. The most probable words come "
-                    "first: sort before you add.",
-                ),
-                Mistake(
-                    lambda probabilities, p: (
-                        _kept(probabilities, p)[_kept(probabilities, p) > 0] / _kept(probabilities, p).sum()
-                    ),
-                    "You returned only the words that are kept. Return one value for every word of the "
-                    "vocabulary, 0 where it is dropped.",
-                ),
-                Mistake(
-                    lambda probabilities, p: probabilities,
-                    "Nothing was dropped: these are the probabilities that you were given.",
-                ),
-            ),
-            right="How many words are kept depends on how sure the model is. Top-k always keeps "
-            "the same number.",
-        ),
-        (
-            "probabilities.sort(descending=True) returns the values and the positions that they "
-            "came from; values.cumsum(0) adds them up.",
-            "Keep a word if those before it have not reached p: values.cumsum(0) - values < p. "
-            "Write the kept ones into zeros at their positions, and divide by the sum.",
-        ),
-    ),
-)
-
-EXERCISES = (*_SEARCH, *_LENGTH_PENALTY, *_SAMPLING)

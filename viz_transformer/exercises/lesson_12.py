@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_transformer.exercises import lent
 from viz_transformer.exercises.answer_types import Choice, CustomCheck, Exercise, Function, Mistake, Number
 from viz_transformer.exercises.feedback import Check
 from viz_transformer.model import HeadChange, Interventions
@@ -71,106 +72,87 @@ _WRONG_HEADS = {
 }
 
 
-def _before(weights: np.ndarray) -> float:
-    return float(np.diagonal(weights, offset=-1).mean())
+def _heads(rng: np.random.Generator) -> tuple[Any, list[int]]:
+    """Draw the outputs of heads, some in a batch, and the numbers of those to switch off."""
+    import torch
+
+    n_heads, n, d_head = (int(size) for size in rng.integers(3, 6, size=3))
+    batch: tuple[int, ...] = ((), (2,))[int(rng.integers(2))]
+    off = rng.choice(n_heads, size=int(rng.integers(1, n_heads)), replace=False)
+    return torch.tensor(rng.normal(size=(*batch, n_heads, n, d_head))), sorted(int(each) for each in off)
 
 
-def _after(weights: np.ndarray) -> float:
-    return float(np.diagonal(weights, offset=1).mean())
+def _words_off(heads: Any, off: list[int]) -> Any:
+    kept = heads.clone()
+    kept[..., off, :] = 0
+    return kept
 
 
-def _same(weights: np.ndarray) -> float:
-    return float(np.diagonal(weights).mean())
+def _only(heads: Any, off: list[int]) -> Any:
+    return heads - lent.ablate(heads, off)
 
 
-def _first_counted(weights: np.ndarray) -> float:
-    return float(np.diagonal(weights, offset=-1).sum() / len(weights))
+def _without(heads: Any, off: list[int]) -> Any:
+    return heads[..., [each for each in range(heads.shape[-3]) if each not in off], :, :]
 
 
-def _summed(weights: np.ndarray) -> float:
-    return float(np.diagonal(weights, offset=-1).sum())
+def _first_off(heads: Any, off: list[int]) -> Any:
+    return lent.ablate(heads, off[:1])
 
 
-def _a_head(rng: np.random.Generator) -> tuple[np.ndarray]:
-    n = int(rng.integers(3, 9))
-    return (rng.dirichlet(np.ones(n), size=n),)  # [query, key]
-
+_ABLATE = Exercise(
+    "12.1",
+    "Write an ablation",
+    Function(
+        lent.ablate,
+        _heads,
+        (
+            Mistake(
+                _words_off,
+                "You set positions to 0. Axis −2 counts words and −3 heads: kept[..., off, :, :].",
+            ),
+            Mistake(_only, "You keep only the heads in `off`. Those are the ones to set to 0."),
+            Mistake(
+                _without,
+                "You cut the heads out. Set them to 0 instead: join_heads needs all of them.",
+            ),
+            Mistake(
+                _first_off, "You switch off the first head of the list only. Use the whole list as an index."
+            ),
+            Mistake(lambda heads, off: heads, "The heads are as they were."),
+        ),
+        right="Between attend and join_heads, it switches heads of your own model off.",
+    ),
+    (
+        "Copy first: kept = heads.clone(). Then set part of the copy to 0, and return it.",
+        "kept[..., off, :, :] = 0",
+    ),
+    part="ablate",
+    lines="""def ablate(heads, off):
+    kept = ___
+    kept[___] = 0
+    return kept""",
+    gaps=(
+        Choice(
+            "heads.clone()",
+            ("heads", "heads.clone()"),
+            (Mistake("heads", "Without a copy, the heads that were given would be changed, too."),),
+        ),
+        Choice(
+            "..., off, :, :",
+            ("..., off, :, :", "..., off, :", "..., off"),
+            (
+                Mistake("..., off, :", "Axis −2 counts the words. The heads are axis −3."),
+                Mistake("..., off", "The last axis counts the numbers of a vector. The heads are axis −3."),
+            ),
+        ),
+    ),
+)
 
 EXERCISES = (
-    Exercise(
-        "12.1",
-        "Find the best error rate that a head can have",
-        Number(
-            1 - 2 * 10 / 21,
-            mistakes=(
-                Mistake(
-                    0,
-                    "Every link found is gold, but not every gold link was found: S has 11 links, "
-                    "and A has 10.",
-                ),
-                Mistake(
-                    1 / 11,
-                    "That is the share of gold links that are missing. The error rate divides by the "
-                    "found and the gold links together: put 10, 11 and 10 into the formula.",
-                ),
-                Mistake(
-                    1 - 10 / 21,
-                    "The formula counts the links in both twice: 2 · |A ∩ S|.",
-                ),
-                Mistake(
-                    20 / 21,
-                    "That is how much is right. The error rate is 1 minus that.",
-                ),
-            ),
-            right="No head can do better here: it names only one English word for each Spanish one.",
-        ),
-        hints=(
-            "A is what the head found, S is the gold. How many are in A, how many in S, and how "
-            "many in both?",
-            "A has 10, S has 11, and all of A is in S.",
-        ),
-    ),
+    _ABLATE,
     Exercise(
         "12.2",
-        "Measure a previous-token head",
-        Function(
-            _before,
-            _a_head,
-            mistakes=(
-                Mistake(
-                    _after,
-                    "That is the token after. Rows are queries and columns are keys, so the token "
-                    "before is one to the left of the diagonal.",
-                ),
-                Mistake(
-                    _same,
-                    "That is the token itself, on the diagonal. The token before is one to the left of it.",
-                ),
-                Mistake(
-                    _first_counted,
-                    "You divided by the number of all queries. The first has no token before it, so "
-                    "the mean has one row fewer.",
-                ),
-                Mistake(
-                    lambda weights: float(np.diagonal(weights, offset=-1).sum() / (len(weights) - 2)),
-                    "You divided by one query too few: only the first is left out.",
-                ),
-                Mistake(
-                    lambda weights: np.diagonal(weights, offset=-1),
-                    "Those are the right weights, one for each query. Return their mean.",
-                ),
-                Mistake(_summed, "That is the sum over the queries. Return the mean."),
-            ),
-            right="label_heads measures this too, and then asks how well chance would have done.",
-        ),
-        hints=(
-            "For query i the token before is key i − 1, so the weights wanted are weights[1, 0], "
-            "weights[2, 1], weights[3, 2] and so on.",
-            "They are on the diagonal just below the main one: look up the offset of np.diagonal.",
-        ),
-    ),
-    Exercise(
-        "12.3",
         "Find the head that carries the gender",
         CustomCheck(
             _head_of_gender,
@@ -189,7 +171,7 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        "12.4",
+        "12.3",
         "Switch three heads off together",
         Number(
             lambda: _rise(_SPARED),
@@ -220,7 +202,7 @@ EXERCISES = (
             ),
             tolerance=2e-2,
             unit="nats per token",
-            right="Over a hundred times what the three did alone: each was standing in for the others.",
+            right="Over a hundred times what the three did alone: each had replaced the others.",
         ),
         hints=(
             "Interventions takes a list: one HeadChange for each of the three heads.",
@@ -229,7 +211,7 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        "12.5",
+        "12.4",
         "Say what two trainings show",
         Choice(
             "A",

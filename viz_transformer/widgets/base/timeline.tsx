@@ -77,6 +77,7 @@ export function Timeline({ label, steps, at, onStep, kind = "", ms }: TimelinePr
       <div
         ref={track}
         class="vt-track"
+        style={{ "--n-steps": steps.length, "--passed": now / Math.max(1, last) }}
         role="slider"
         tabIndex={0}
         data-lm-suppress-shortcuts="true"

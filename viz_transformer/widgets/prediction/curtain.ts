@@ -8,7 +8,8 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 const CELLS = ".jp-Cell, .cell";
 const HEADINGS = "h1, h2, h3, h4";
 const TEXT = ".jp-RenderedMarkdown, .text_cell_render";
-const PICTURES = ".vt-root:not(.vt-prediction), [data-view], .jp-RenderedImage, .output_png";
+const PICTURES =
+  ".vt-root:not(.vt-prediction, .vt-exercise-form), .vt-instead svg, .jp-RenderedImage, .output_png";
 const HIDDEN = "vt-curtained";
 /** Where a cell of a notebook shows what its code made. */
 const OUTPUTS = ".jp-Cell-outputWrapper";
@@ -32,7 +33,7 @@ function following(card: Element): Element[] {
 /** The line in place of a cell's hidden outputs, with a button that shows them all. */
 function noteIn(outputs: Element, show: () => void): Element {
   const note = document.createElement("p");
-  note.className = "vt-curtain-note";
+  note.className = "vt-prediction-note";
   const button = document.createElement("button");
   Object.assign(button, { type: "button", textContent: "show anyway", onclick: show });
   button.dataset.lmSuppressShortcuts = "true"; // its keys are no commands of the notebook
@@ -51,7 +52,7 @@ export function useCurtain(card: RefObject<Element | null>, isClosed: boolean, s
     for (const each of hidden.current) {
       each.classList.add(HIDDEN);
       const outputs = each.querySelector(OUTPUTS);
-      if (outputs && !outputs.querySelector(":scope > .vt-curtain-note"))
+      if (outputs && !outputs.querySelector(":scope > .vt-prediction-note"))
         notes.current.set(outputs, noteIn(outputs, show));
     }
     const cells = hidden.current.length;
