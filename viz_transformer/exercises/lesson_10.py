@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake
 from viz_transformer.exercises.feedback import Check
 
 
@@ -173,6 +173,27 @@ EXERCISES = (
             "target[:, 2:5] takes columns 2, 3 and 4 of all rows. You may leave out either number.",
             "The part that is read has every column but the last. A slice may end at -1.",
         ),
+        lines="""def shift(target):
+    return target[:, ___], target[:, ___]
+""",
+        gaps=(
+            Choice(
+                ":-1",
+                (":", ":-1", "1:"),
+                (
+                    Mistake(":", "After the last column there is no token left to predict."),
+                    Mistake("1:", "What the decoder reads should begin with <sos>."),
+                ),
+            ),
+            Choice(
+                "1:",
+                (":", ":-1", "1:"),
+                (
+                    Mistake(":", "A decoder never has to predict <sos>."),
+                    Mistake(":-1", "Each position would predict the token that it has just read."),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "10.2",
@@ -209,6 +230,50 @@ EXERCISES = (
             "Return the loss as a number: .item().",
         ),
         part="training_step",
+        lines="""def training_step(model, optimiser, source, target):
+    logits = model(source, ___)
+    batch_loss = loss(logits, ___, pad_id=0)
+    optimiser.zero_grad()
+    ___.backward()
+    optimiser.step()
+    return ___
+""",
+        gaps=(
+            Choice(
+                "target[:, :-1]",
+                ("target", "target[:, :-1]", "target[:, 1:]"),
+                (
+                    Mistake("target", "After the last token there is none left to predict."),
+                    Mistake("target[:, 1:]", "What the decoder reads begins with <sos>."),
+                ),
+            ),
+            Choice(
+                "target[:, 1:]",
+                ("target", "target[:, :-1]", "target[:, 1:]"),
+                (
+                    Mistake("target", "A decoder never has to predict <sos>."),
+                    Mistake(
+                        "target[:, :-1]", "The model would learn to repeat the token that it has just read."
+                    ),
+                ),
+            ),
+            Choice(
+                "batch_loss",
+                ("logits", "batch_loss", "model"),
+                (
+                    Mistake("logits", "Gradients begin at one number, the loss."),
+                    Mistake("model", "Gradients begin at the loss, and flow back into the model."),
+                ),
+            ),
+            Choice(
+                "batch_loss.item()",
+                ("batch_loss.item()", "batch_loss", "logits"),
+                (
+                    Mistake("batch_loss", "That is a tensor. Return a number."),
+                    Mistake("logits", "Return the loss, as a number."),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "10.3",
