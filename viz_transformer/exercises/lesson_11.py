@@ -278,5 +278,24 @@ EXERCISES = (
             "n = n_words + 1.",
             "Divide log_prob by ((5 + n) / 6) ** penalty.",
         ),
+        lines="""def score(log_prob, n_words, penalty):
+    n = ___
+    return log_prob / ___
+""",
+        gaps=(
+            Choice(
+                "n_words + 1",
+                ("n_words", "n_words + 1"),
+                (Mistake("n_words", "<eos> is a token too, so n is one more than the number of words."),),
+            ),
+            Choice(
+                "((5 + n) / 6) ** penalty",
+                ("((5 + n) / 6) ** penalty", "((5 + n) / 6 * penalty)", "(5 + n) / 6 ** penalty"),
+                (
+                    Mistake("((5 + n) / 6 * penalty)", "The penalty is an exponent: ** penalty."),
+                    Mistake("(5 + n) / 6 ** penalty", "The power belongs to the whole fraction (5 + n) / 6."),
+                ),
+            ),
+        ),
     ),
 )

@@ -149,6 +149,13 @@ _ABLATE = Exercise(
     ),
 )
 
+
+def _one_of(right: str, options: list[str]) -> Choice:
+    """Return a gap of the gendered head's place."""
+    still = "Switch a head of that place off in the lab: the Spanish still begins with el profesor."
+    return Choice(right, options, [Mistake(each, still) for each in options if each != right])
+
+
 EXERCISES = (
     _ABLATE,
     Exercise(
@@ -168,6 +175,12 @@ EXERCISES = (
             "Is his in the lab's sentence? Its table lists the heads that change the loss most first.",
             "Click the first names of that table, one after the other, and read the first two "
             "Spanish words each time.",
+        ),
+        lines="gender_head = (___, ___, ___)  # kind, layer, head",
+        gaps=(
+            _one_of(repr(_GENDER[0]), ["'encoder'", "'decoder'", "'cross'"]),
+            _one_of(str(_GENDER[1]), ["0", "1"]),
+            _one_of(str(_GENDER[2]), ["0", "1", "2", "3"]),
         ),
     ),
     Exercise(
