@@ -33,20 +33,25 @@ function Answered({ asked, frame }: { asked: Asked; frame: Frame<Traits> }) {
   const kept = isAnswer(asked, frame.traits.answer) ? frame.traits.answer : null;
   const [given, setGiven] = useState<Answer>(kept ?? blank(asked));
   const [checked, setChecked] = useState<Answer | null>(null);
+  const sent = useRef<Answer | null>(null); // an answer of this form comes back when another may be typed already
   const said = checked === null ? null : check(asked, checked);
   useLayoutEffect(() => {
     if (kept === null) return;
     const { passed } = check(asked, kept);
     if (passed === undefined) return;
-    setGiven(kept);
-    setChecked(kept);
+    if (JSON.stringify(kept) !== JSON.stringify(sent.current)) {
+      setGiven(kept);
+      setChecked(kept);
+    }
     const detail = { name: asked.name, passed };
     place.current?.dispatchEvent(new CustomEvent("vt-exercise", { bubbles: true, detail }));
   }, [kept]);
 
   function onCheck(answer: Answer = given): void {
     setChecked(answer);
-    if (check(asked, answer).passed !== undefined) frame.set({ answer });
+    if (check(asked, answer).passed === undefined) return;
+    sent.current = answer;
+    frame.set({ answer });
   }
 
   return (

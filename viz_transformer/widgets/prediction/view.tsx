@@ -23,7 +23,7 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
   const [isSkipped, setSkipped] = useState(false);
   const isGuessed = traits.guess !== null;
   const isAwaiting = !isGuessed && !isSkipped;
-  const isSpaced = SPACED.test(String(traits.keeps.name ?? ""));
+  const isSpaced = SPACED.test(String(traits.keeps?.name ?? ""));
   const { cells, pictures } = useCurtain(card, isAwaiting && !isSpaced, () => setSkipped(true));
   const nShown = Math.min(1, Object.keys(traits.revealed).length);
   const isJudged = isGuessed && traits.truth !== null;
