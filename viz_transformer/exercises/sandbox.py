@@ -34,6 +34,8 @@ _ASLEEP_S, _ASLEEP = 4.0, 0.02
 #: changed, or torch's gradients would stay off. None needs as many, but one without an end has them all.
 _LET_PASS = 20
 
+#: The name of the thread that ends an answer; it is over when the answer is.
+WATCHER = "time limit of an answer"
 #: What is said of an answer that fills the memory.
 TOO_LARGE = "It takes more than 2 GB of memory: is there a list or an array that grows without an end?"
 #: What is said of an answer that was ended.
@@ -116,7 +118,7 @@ def within_time(seconds: float, work: Callable[[], Result]) -> Result:
     if signal.getsignal(_SIGNAL) is not _end_what_is_late:
         signal.signal(_SIGNAL, _end_what_is_late)
     limit = _Limit()
-    watcher = threading.Thread(target=limit.watch, args=(seconds,), daemon=True)
+    watcher = threading.Thread(target=limit.watch, args=(seconds,), name=WATCHER, daemon=True)
     _limits.append(limit)
     try:
         with _without_reports():
