@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import make_trace
@@ -64,11 +64,12 @@ NO_RECORD = [
 ]
 
 
+PUT_ASIDE = "This browser has kept an answer ({}) that may be to another question. It was put aside."
 CANNOT_BE_READ = "Some of what this browser has kept for this page cannot be read. It was put aside."
 #: What is said of an answer.
 JUDGED = ".vt-verdict"
 
-Opened = Callable[..., tuple[Page, list[str]]]
+Opened = Callable[..., tuple[Page, Locator]]
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ KEEP = "(kept) => { for (const [key, text] of Object.entries(kept)) localStorage
 
 @pytest.fixture
 def opened(new_page: Callable[..., Page], tmp_path: Path, folder_thrown_away: None) -> Opened:
-    """A function that opens a page of every question where a browser has kept this, and what it then says.
+    """A function that opens a page of every question where a browser has kept this: the page and its notes.
 
     It fails if there is an error in the page, or a view that is not drawn.
     """
@@ -113,7 +114,7 @@ def opened(new_page: Callable[..., Page], tmp_path: Path, folder_thrown_away: No
     page = new_page(viewport={"width": 1280, "height": 6000})  # all views are in sight
     errors = errors_of(page)
 
-    def open_with(kept: dict[str, Any], name: str = "page") -> tuple[Page, list[str]]:
+    def open_with(kept: dict[str, Any], name: str = "page") -> tuple[Page, Locator]:
         path = tmp_path / f"{name}.html"
         if not path.exists():
             vt.export_html(views, path)
@@ -127,7 +128,8 @@ def opened(new_page: Callable[..., Page], tmp_path: Path, folder_thrown_away: No
         page.evaluate(READ)
         assert page.evaluate(ALL_DRAWN) == 0
         assert errors == []
-        return page, page.locator(".vt-note").all_inner_texts()
+        page.evaluate(READ)  # each view reads what is kept after it is drawn
+        return page, page.locator(".vt-note")
 
     return open_with
 
@@ -135,22 +137,20 @@ def opened(new_page: Callable[..., Page], tmp_path: Path, folder_thrown_away: No
 @pytest.mark.slow
 def test_nothing_malformed_is_taken_for_an_answer(opened: Opened, folder: str) -> None:
     for value, answers in MALFORMED:
-        page, said = opened({f"{folder}/page": {"answers": dict.fromkeys(FITTING, value)}})
-        assert len(said) == len(FITTING) - len(answers), (str(value)[:60], said)
+        page, notes = opened({f"{folder}/page": {"answers": dict.fromkeys(FITTING, value)}})
+        expect(notes, str(value)[:60]).to_have_count(len(FITTING) - len(answers))
         expect(page.locator(JUDGED)).to_have_count(0 if value is None else len(answers))
     assert page.evaluate("({}).value") is None
 
 
 def test_an_answer_that_does_not_fit_its_question_is_put_aside_and_said(opened: Opened, folder: str) -> None:
-    page, said = opened({f"{folder}/page": {"answers": {**FITTING, "p2": "perro"}}})
-    assert said == [
-        "This browser has kept an answer (perro) that may be to another question. It was put aside."
-    ]
+    page, notes = opened({f"{folder}/page": {"answers": {**FITTING, "p2": "perro"}}})
+    expect(notes).to_have_text([PUT_ASIDE.format("perro")])
     expect(page.locator(JUDGED)).to_have_count(len(FITTING) - 1)
     page.reload()
     page.evaluate(READ)
     expect(page.locator(JUDGED)).to_have_count(len(FITTING) - 1)
-    expect(page.locator(".vt-note")).to_have_count(0)  # it is said once
+    expect(notes).to_have_count(0)  # it is said once
     page.get_by_role("button", name="gato").first.click()
     expect(page.locator(JUDGED)).to_have_count(len(FITTING))
     assert kept_in(page, f"{folder}/page") == {"answers": FITTING, "aside": {"p2": "perro"}}
@@ -160,8 +160,8 @@ def test_an_answer_that_does_not_fit_its_question_is_put_aside_and_said(opened: 
 def test_what_no_page_keeps_is_put_aside_whole(opened: Opened, folder: str) -> None:
     for key in (EARLIER, f"{folder}/page"):
         for text in NO_RECORD:
-            page, said = opened({key: text})
-            assert said == [CANNOT_BE_READ], (key, text)
+            page, notes = opened({key: text})
+            expect(notes, f"{key} {text}").to_have_text([CANNOT_BE_READ])
             assert page.locator(JUDGED).count() == 0
             (aside,) = kept_in(page, key).values()
             assert aside == (json.loads(text) if text[0] == "{" else {"text": text})
@@ -170,27 +170,27 @@ def test_what_no_page_keeps_is_put_aside_whole(opened: Opened, folder: str) -> N
 def test_an_answer_of_another_page_or_an_earlier_version_returns_where_it_was_given(
     opened: Opened, folder: str
 ) -> None:
-    page, said = opened({f"{folder}/other": {"answers": FITTING}})
-    assert (said, page.locator(JUDGED).count()) == ([], 0)
+    page, notes = opened({f"{folder}/other": {"answers": FITTING}})
+    assert (notes.count(), page.locator(JUDGED).count()) == (0, 0)
     answers = {name.replace("8.1", "7.1"): answer for name, answer in FITTING.items()}
     earlier = {"theme": "dark", "read": {"page.html": True}, "answers": answers}
-    page, said = opened({EARLIER: earlier})
+    page, notes = opened({EARLIER: earlier})
     expect(page.locator(JUDGED)).to_have_count(6)  # the exercises, each of which has a name of its own
-    assert said[0] == "This browser has kept an answer (3) that may be to another question. It was put aside."
+    expect(notes.first).to_have_text(PUT_ASIDE.format(3))
     assert set(kept_in(page, f"{folder}/page")["aside"]) == {"p1", "p2", "p3", "p4", "3.p1"}
     assert kept_in(page, EARLIER) == earlier
-    page, said = opened({EARLIER: earlier}, "03_lesson")
+    page, notes = opened({EARLIER: earlier}, "03_lesson")
     expect(page.locator(JUDGED)).to_have_count(7)
-    assert len(said) == 4
+    expect(notes).to_have_count(4)
 
 
 def test_answers_of_the_fourteen_lessons_return_under_their_new_names(opened: Opened, folder: str) -> None:
     second = folder.replace(f"{EARLIER} 3", f"{EARLIER} 2")
     answers = {"exercise 7.1": [True] * 16, "exercise 8.1": [False] * 16, "exercise 1.1": "24"}
     before = {f"{second}/07_masks": {"answers": answers}, f"{second}/08_masks": {"answers": FITTING}}
-    page, said = opened(before, "08_masks")
+    page, notes = opened(before, "08_masks")
     expect(page.locator(JUDGED)).to_have_count(1)  # what was 7.1
-    assert said == []
+    expect(notes).to_have_count(0)
     assert kept_in(page, f"{second}/07_masks") == {"answers": answers}
-    page, said = opened({f"{second}/page": {"answers": FITTING}})  # no lesson of the course
+    page, _ = opened({f"{second}/page": {"answers": FITTING}})  # no lesson of the course
     expect(page.locator(JUDGED)).to_have_count(len(FITTING))
