@@ -31,7 +31,8 @@ _ABOUT = (
     "the text becomes right, and the heads, which attend to all words alike at first, learn to pick "
     "some out. The pictures above the loss are one head at some of the moments, each above its step. "
     "Every head reads the right text, so its words are the same at every moment. Choose a cell to "
-    "follow its weight."
+    "follow its weight. Dots are the loss on sentences that the training does not show, where it was "
+    "measured, and a ring is around the lowest."
 )
 _ABOUT_TWO = " Two runs stand side by side: on the right is the moment of the second whose step is nearest."
 
