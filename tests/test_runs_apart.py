@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from viz_transformer.interpreting.batched_runs import BatchedRuns, tensors_in
 
 import viz_transformer as vt
 from tests.support.attending_models import ARCHITECTURES, IDS, N_HEADS, N_WORDS, NanoAttention, built
 from tests.support.huggingface_models import frozen, same, state, tiny
 from viz_transformer._work import Stopped, Work
 from viz_transformer.interpreting import batched_runs, find_sites
+from viz_transformer.interpreting.batched_runs import BatchedRuns, tensors_in
 from viz_transformer.model import HeadChange
 
 

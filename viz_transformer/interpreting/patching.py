@@ -183,8 +183,8 @@ class PatchRuns:
         if not np.isfinite(ends).all() or abs(ends[0] - ends[1]) <= 1e-6 * max(1.0, abs(ends[0])):
             raise UserError(
                 f"the {self.metric.name} is {ends[0]:.4g} in the clean run and {ends[1]:.4g} in the "
-                "corrupted one, so there is nothing to bring back; give prompts that lead to different answers, or "
-                "another metric"
+                "corrupted one, so there is nothing to bring back; give prompts that lead to different "
+                "answers, or another metric"
             )
 
     def layer(self, layer: int, batch_size: int = 16) -> list[float]:
@@ -203,7 +203,7 @@ class PatchRuns:
             return read_stream(find_blocks(self.model, stack), self.prompts[1])
 
     def _run_clean(self) -> tuple[list[Tensor], Tensor]:
-        """Return each layer's numbers in the clean run, [1, position, …], and the logits [position, vocab]."""
+        """Return each layer's numbers in the clean run [1, position, …], and the logits [position, vocab]."""
         found: list[Tensor] = []
 
         def keep(numbers: Tensor) -> Tensor:
