@@ -16,7 +16,7 @@ from viz_transformer.analysis import HeadLabel, entropy_nats, label_heads_togeth
 from viz_transformer.corpus import SentencePair, gap_words, is_spanish
 from viz_transformer.corpus.batches import as_text
 from viz_transformer.corpus.files import TextPair
-from viz_transformer.corpus.said_twice import said_once, say_twice
+from viz_transformer.corpus.repetition import repeat, without_repetition
 from viz_transformer.corpus.text_batches import masked_word_batches, next_word_batches
 from viz_transformer.corpus.translations import GAP
 from viz_transformer.errors import UserError
@@ -179,7 +179,7 @@ def sample_language_model(model: LanguageModel, n: int = 1000, seed: int = 0) ->
     n_twice = 0
     refused = []
     for text in model.sample_tokens(n=n, seed=seed):
-        sentence = said_once(text)
+        sentence = without_repetition(text)
         if is_spanish(sentence):
             n_twice += len(sentence) < len(text)
         else:
@@ -271,4 +271,4 @@ def label_translator_heads(
 
 
 def _texts(pairs: Sequence[SentencePair], twice: bool) -> list[tuple[str, ...]]:
-    return [say_twice(pair.target) if twice else pair.target for pair in pairs]
+    return [repeat(pair.target) if twice else pair.target for pair in pairs]

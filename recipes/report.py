@@ -24,7 +24,7 @@ from viz_transformer.analysis import HeadLabel, reliability
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.corpus import SentencePair, draw, english_spanish, translation_tokens
 from viz_transformer.corpus.batches import as_text
-from viz_transformer.corpus.said_twice import QUESTION
+from viz_transformer.corpus.repetition import QUESTION
 from viz_transformer.language_model import LanguageModel, load_language_model
 from viz_transformer.masked_model import MaskedModel, load_masked_model
 from viz_transformer.plots import plot_reliability, save_figure

@@ -366,7 +366,7 @@ def say_verb(d: Derivation, subject: Nominal, verb: Verb, tense: Tense, *, negat
     """Tell the derivation the verb's words; what they are in Spanish may depend on the object.
 
     Raises:
-        ContradictionError: if something else was heard.
+        ContradictionError: if something else was observed.
     """
     d.say(" ".join(english_verb(subject, verb, tense, negated=negated)))
     write_verb(d, subject, verb, tense)

@@ -634,7 +634,7 @@ _SIMPLE = {intransitive: 1.0, transitive: 1.0, description: 1.0}
 
 
 class Pattern(NamedTuple):
-    """A pattern, its share of the sentences, and words without which it is not heard."""
+    """A pattern, its share of the sentences, and the words that they hold: all of a text, one of a tuple."""
 
     derive: Callable[[Derivation], Phrase]
     share: float
