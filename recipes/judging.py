@@ -61,8 +61,8 @@ class SampledTexts:
 
     Attributes:
         n: how many.
-        n_accepted: of how many the grammar writes the sentence, said once or twice.
-        n_twice: how many of these say it twice, word for word.
+        n_accepted: how many hold a sentence that the grammar makes, once or repeated.
+        n_twice: how many of these repeat it, word for word.
         refused: the others.
     """
 
@@ -223,7 +223,7 @@ def spanish_head_losses(
     Args:
         model: it reads them.
         pairs: their Spanish sides are read.
-        twice: whether each text says its sentence twice, as most of the language model's do.
+        twice: whether each text repeats its sentence, as most of the language model's do.
 
     Raises:
         UserError: if there is no pair, the vocabulary is one of pieces, or it lacks a word.

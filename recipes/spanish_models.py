@@ -22,7 +22,7 @@ from viz_transformer.vocabulary import Vocabulary
 LANGUAGE_MODEL = replace(BUNDLED, family="decoder", positional="learned")
 MASKED_MODEL = replace(BUNDLED, family="encoder", predicts_words=True)
 LANGUAGE_MODEL_TRAINING = MASKED_MODEL_TRAINING = BUNDLED_TRAINING
-#: How many of the language model's texts say their sentence twice.
+#: The share of the language model's texts that repeat their sentence.
 REPEATED_SHARE = 0.6
 #: Recorded while they are trained: an adjective, an agreement at a distance, a reason that decides.
 _WATCHED = (
@@ -59,7 +59,7 @@ def train_language_model(
 ) -> Path:
     """Train the bundled language model on the corpus's Spanish sentences and save the checkpoint.
 
-    Of its texts 60% say their sentence twice (`corpus.repetition`), so that it learns to copy. The same
+    60% of its texts repeat their sentence (`corpus.repetition`), so that it learns to copy. The same
     arguments give the same weights and the same training trace on one machine; they are those of
     `train_english_spanish`.
 

@@ -35,7 +35,7 @@ class Observed:
         """Keep what is known.
 
         Args:
-            english: the English words; None: nothing is known of them. Case does not matter.
+            english: the English words; None if they are unknown. Case does not matter.
             spanish: the Spanish words, `GAP` for any that are not known, except *del* and *al*;
                 None likewise.
         """
@@ -85,7 +85,7 @@ class Derivation:
         observed: what is known of the sentence.
         probability: of the choices so far.
         untried: the paths that take another option where this one took the first.
-        position: how many English words were said.
+        position: how many English words were compared.
     """
 
     path: tuple[Any, ...] = ()

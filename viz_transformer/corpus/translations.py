@@ -1,9 +1,9 @@
 """All translations of a sentence, each with its exact probability; what may fill a Spanish gap.
 
 The grammar draws a sentence and its translation together, so P(translation | sentence) is a sum over
-the derivations that write both, divided by the sum over those that write the sentence (Bayes). What a
-later word tells about an earlier one is in it: *the teacher lost her book* leaves only the derivations
-in which the teacher is a woman.
+the derivations that write both, divided by the sum over those that write the sentence (Bayes).
+A later word can decide an earlier one: *the teacher lost her book* leaves only the derivations in which
+the teacher is a woman.
 """
 
 from __future__ import annotations
