@@ -17,12 +17,13 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from tools import docs_api, docs_gallery
+from tools import docs_api, docs_commands, docs_gallery
 from viz_transformer.export.site import read_page
 
 ROOT = Path(__file__).parents[1]
 #: Pages of the site whose text stands elsewhere in the repository.
 ELSEWHERE = {
+    "index.md": "README.md",
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
     "data.md": "data/README.md",
@@ -50,6 +51,7 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
     for page, (_, text) in docs_api.pages().items():
         files.append(File.generated(config, page, content=text))
     files.append(File.generated(config, "live.md", content=docs_gallery.page()))
+    files.append(File.generated(config, "command_line.md", content=docs_commands.page()))
     for folder, made in (("course", LESSONS), ("gallery", docs_gallery.FOLDER)):
         for path in sorted(made.glob("*.html")):
             files.append(File.generated(config, f"{folder}/{path.name}", abs_src_path=str(path)))
