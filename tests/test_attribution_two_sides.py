@@ -25,6 +25,7 @@ from viz_transformer.attribution import (
     value_weighted,
 )
 from viz_transformer.errors import UserError
+from viz_transformer.tracing.inputs import TRACED
 
 SOURCE, OTHER, TARGET = [5, 9, 7, 12, 8], [5, 9, 11, 12, 8], [0, 6, 11, 10]
 TOKEN, AGAINST = 9, 3
@@ -177,12 +178,23 @@ def test_a_patched_head_has_the_output_of_the_clean_run(make) -> None:
     assert same(before, state(model))
 
 
-@pytest.mark.parametrize("make", [t5, bart, ours, bert])
-def test_the_word_that_differs_carries_all_before_the_encoder_s_first_layer(make) -> None:
-    found = patching(make(), SOURCE, OTHER, TOKEN, "positions", target=target_of(make))
-    np.testing.assert_allclose(found.restored[0], [0, 0, 1, 0, 0], atol=1e-3)
-    assert found.columns == ("5", "9", "7|11", "12", "8")
-    assert found.kind == "encoder"
+@pytest.mark.parametrize("make", MODELS)
+def test_the_part_that_differs_carries_all_before_the_first_layer(make) -> None:
+    kinds, _, (clean, corrupted) = MODELS[make]
+    is_text = not clean.is_floating_point()
+    given = [each[0].tolist() if is_text else each for each in (clean, corrupted)]
+    options = {"target": TARGET} if kinds == BOTH else {}
+    tokens = (0, 1) if make in (vit, clip) else (TOKEN, AGAINST)
+    model = make()
+    found = patching(model, *given, tokens, "positions", **options)
+    in_threes = patching(model, *given, tokens, "positions", batch_size=3, **options)
+    np.testing.assert_allclose(in_threes.values, found.values, atol=1e-5)
+    assert found.kind == kinds[0]
+    if is_text:
+        np.testing.assert_allclose(found.restored[0], [0, 0, 1, 0, 0], atol=1e-3)
+        assert found.columns == ("5", "9", "7|11", "12", "8")
+    elif make is not whisper:
+        np.testing.assert_allclose(found.restored[0], [0, 0, 0, 0, 1], atol=1e-4)
 
 
 def test_a_decoder_s_stream_is_patched_after_it_has_read_the_source() -> None:
@@ -230,11 +242,13 @@ def test_gradients_reach_every_kind_of_attention(make) -> None:
     assert trace.kinds == kinds
     sums = np.concatenate([trace.attention(kind).sum(-1).ravel() for kind in kinds])
     assert sums.max() == pytest.approx(1, abs=1e-6)
-    if not name:
-        return
-    model.set_attn_implementation("eager")
-    output = model(*args, **named, output_attentions=True)
-    fields = [f"{kind}_attentions" for kind in kinds] if kinds == BOTH else ["attentions"]
+    if name:
+        model.set_attn_implementation("eager")
+        output = model(*args, **named, output_attentions=True)
+        fields = [f"{kind}_attentions" for kind in kinds] if kinds == BOTH else ["attentions"]
+    else:
+        output = TRACED[type(model)].forward(model, *args)
+        fields = [f"{kind}_attention" for kind in kinds]
     weights = [each for field in fields for each in getattr(output, field)]
     slopes = torch.autograd.grad(scores(output), weights)
     by_hand = [(each * slope).clamp(min=0)[0].detach() for each, slope in zip(weights, slopes, strict=True)]
