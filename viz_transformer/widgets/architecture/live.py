@@ -13,9 +13,9 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.course_map import lesson_link, lesson_title
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import HuggingFaceReader, HuggingFaceText
-from viz_transformer.intervening import AttentionSite, find_sites
-from viz_transformer.intervening.blocks import BlockPart, read_blocks
-from viz_transformer.intervening.layer_parts import layer_steps
+from viz_transformer.interpreting import AttentionSite, find_sites
+from viz_transformer.interpreting.block_parts import BlockPart, read_blocks
+from viz_transformer.interpreting.layer_steps import layer_steps
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.model import EncoderOnly, Transformer, attend
 from viz_transformer.model.autoregressive import AutoregressiveModel

@@ -49,7 +49,7 @@ class AttentionSite:
     A layer that the model runs several times, as ALBERT does, is one site.
 
     >>> import viz_transformer as vt
-    >>> from viz_transformer.intervening import find_sites
+    >>> from viz_transformer.interpreting import find_sites
     >>> site = find_sites(vt.load_translator().model)[0]
     >>> site.kind, site.n_heads, site.d_head
     ('encoder', 4, 16)
@@ -90,7 +90,7 @@ def find_sites(model: nn.Module) -> tuple[AttentionSite, ...]:
     """Return every attention layer of a model, in the order of its modules.
 
     >>> import viz_transformer as vt
-    >>> from viz_transformer.intervening import find_sites
+    >>> from viz_transformer.interpreting import find_sites
     >>> sites = find_sites(vt.load_translator().model)
     >>> [(site.kind, site.layer) for site in sites][:3]
     [('encoder', 0), ('encoder', 1), ('decoder', 0)]

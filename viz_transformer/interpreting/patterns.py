@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from viz_transformer.errors import UserError
-from viz_transformer.intervening.sites import AttentionSite
+from viz_transformer.interpreting.sites import AttentionSite
 from viz_transformer.model.interventions import HeadChange, fixed_pattern
 from viz_transformer.tracing.attention_calls import attention_weights
 
@@ -40,10 +40,9 @@ class FixedPatterns(TorchFunctionMode):
     def __enter__(self) -> FixedPatterns:
         """Begin to watch when each layer runs."""
         for site in self._changes:
-            before = site.attention.register_forward_pre_hook(self._begin(site))
-            after = site.attention.register_forward_hook(self._end, always_call=True)
-            self._hooks.callback(before.remove)
-            self._hooks.callback(after.remove)
+            begin = site.attention.register_forward_pre_hook(self._begin(site))
+            self._hooks.enter_context(begin)
+            self._hooks.enter_context(site.attention.register_forward_hook(self._end, always_call=True))
         return super().__enter__()
 
     def __exit__(self, *exception: Any) -> None:
@@ -99,16 +98,12 @@ def _allowed(call: inspect.BoundArguments) -> Tensor:
 def fix_inside_multi_head(
     changes: Sequence[HeadChange], call: inspect.BoundArguments, outputs: Tensor
 ) -> Tensor:
-    """Return the heads' outputs of torch's own multi-head attention under fixed patterns.
+    """Return the heads' outputs [batch, head, query, d_head] of torch's multi-head attention under patterns.
 
     Args:
         changes: each with a pattern.
         call: the call of `torch.nn.functional.multi_head_attention_forward`.
-        outputs: what its heads say, [batch, head, query, d_head].
-
-    Raises:
-        UserError: if the layer adds keys of its own (``add_bias_kv``, ``add_zero_attn``), or a
-            pattern does not fit.
+        outputs: those without the patterns, [batch, head, query, d_head].
     """
     given = call.arguments
     if given["bias_k"] is not None or given["add_zero_attn"]:
@@ -134,11 +129,11 @@ def fix_inside_multi_head(
 def _pattern_outputs(
     changes: Sequence[HeadChange], outputs: Tensor, allowed: Tensor, value: Tensor
 ) -> Tensor:
-    """Return heads' outputs, those under a pattern being the pattern's means of the values.
+    """Return heads' outputs [batch, head, query, d_head], those of the changes as pattern times values.
 
     Args:
         changes: each with a pattern.
-        outputs: [batch, head, query, d_head].
+        outputs: those without the patterns.
         allowed: bool, True = may attend, [batch, head, query, key].
         value: [batch, head, key, d_head].
     """

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
-from viz_transformer.intervening.sites import find_sites
+from viz_transformer.interpreting.sites import find_sites
 from viz_transformer.tracing.labels import encode, labels_of_ids
 from viz_transformer.tracing.restore import evaluating
 from viz_transformer.vocabulary import Tokeniser
@@ -158,11 +158,7 @@ def read_metric(
 
 
 def _loss_of(span: slice, namer: Any, ids: Sequence[int] | None, writes: bool) -> Metric:
-    """Return the mean loss of the tokens of a span, each scored where the model writes it.
-
-    Raises:
-        UserError: if no token of the span is scored.
-    """
+    """Return the mean loss of the tokens of a span, each scored where the model writes it."""
     if ids is None or isinstance(namer, Classes):
         raise UserError(
             f"metric={span} is a span of a text, and this model scores no text; give a class or a function"
@@ -229,11 +225,7 @@ def measure_of_output(
 
 
 def _read_text(text: str, tokenizer: Any, writes: bool) -> dict[str, Any]:
-    """Return what a model reads of a text, by name.
-
-    Raises:
-        UserError: if there is no tokenizer.
-    """
+    """Return what a model reads of a text, by name."""
     if tokenizer is None:
         raise UserError(f"the text {text!r:.40} came without a tokenizer; give tokenizer=, or input_ids=")
     if not isinstance(tokenizer, Tokeniser):
@@ -243,11 +235,7 @@ def _read_text(text: str, tokenizer: Any, writes: bool) -> dict[str, Any]:
 
 
 def sum_of_logits(metric: Metric, why: str) -> tuple[int, ...]:
-    """Return the ids of a metric that is a logit, or a difference of two.
-
-    Raises:
-        UserError: if it is another function.
-    """
+    """Return the ids of a metric that is a logit or a difference of two, or raise a UserError: `why`."""
     if not metric.ids:
         raise UserError(
             f"the metric {metric.name!r:.40} is no logit, and {why}; give a token or a pair of them"
@@ -258,11 +246,7 @@ def sum_of_logits(metric: Metric, why: str) -> tuple[int, ...]:
 def one_metric(
     metric: MetricLike | None, token: str | int | None, against: str | int | None
 ) -> MetricLike | None:
-    """Return what is measured, given as a metric or as a token and what it is compared with.
-
-    Raises:
-        UserError: if it was given in both ways.
-    """
+    """Return what is measured, given either as a metric or as a token and what it is compared with."""
     if metric is None:
         return token if against is None else (token, against)
     if token is None and against is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,18 +11,20 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from viz_transformer.attribution.frozen_norm import exact
-from viz_transformer.attribution.products import ProductRecorder
-from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, run_whole
-from viz_transformer.attribution.residual import before
 from viz_transformer.errors import UserError
-from viz_transformer.intervening import AttentionSite, find_sites
-from viz_transformer.intervening.metric import MetricLike, logits_in, one_metric
+from viz_transformer.interpreting.metric import MetricLike, logits_in, one_metric
+from viz_transformer.interpreting.prompt import Prompt, PromptLike, read_prompt, run_whole
+from viz_transformer.interpreting.sites import AttentionSite, find_sites
+from viz_transformer.interpreting.stream import before
+from viz_transformer.interpreting.stream_parts import exact
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
 from viz_transformer.tracing import capture
 from viz_transformer.tracing.inputs import TRACED
 from viz_transformer.tracing.restore import attention_implementation, evaluating
+
+_PRODUCTS = frozenset({torch.matmul, torch.bmm, Tensor.matmul, Tensor.bmm, Tensor.__matmul__})
 
 
 def value_weighted(
@@ -38,9 +40,9 @@ def value_weighted(
 
         vt.explore(vt.attribution.value_weighted(model, "the cat sleeps", tokenizer=tokenizer))
 
-    A head may give much weight to a token whose value is next to nothing, as heads at rest do with
-    ``[SEP]`` or the first token. Here α is multiplied by the length of f(x) = (x W_V + b_V) W_O, which
-    is what the head would write if it looked at that token alone.
+    A head may give much weight to a token whose value is close to zero, as attention sinks such as ``[SEP]``
+    or the first token are. Here α is multiplied by the length of f(x) = (x W_V + b_V) W_O, which is what the
+    head would add if it attended to that token alone.
 
     >>> import viz_transformer as vt
     >>> model = vt.load_language_model()
@@ -68,7 +70,7 @@ def value_weighted(
     """
     run = _run(model, read_prompt(model, prompt, tokenizer, target, named=inputs), with_gradients=False)
     layers = [
-        each.weights * _written_sizes(each.site, each.values)[:, None, :]  # [head, query, key]
+        each.weights * _lengths(each.site, each.values)[:, None, :]  # [head, query, key]
         for each in run.products
     ]
     return _as_trace(run, layers, scale)
@@ -156,29 +158,62 @@ class _Product:
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One run of a model.
-
-    Attributes:
-        trace: the plain attention.
-        products: of each layer, in the order of `find_sites`.
-        output: what the model returned.
-    """
+    """One run of a model: plain attention, each layer's product in the order of `find_sites`, the output."""
 
     trace: ForwardTrace
     products: list[_Product]
     output: Any
 
 
-def _run(model: Any, prompt: Prompt, with_gradients: bool) -> _Run:
-    """Run a model on a prompt, and record its products of weights and values.
+class _ProductRecorder(TorchFunctionMode):
+    """Record each product of attention weights with values, the step in which attention reads.
 
-    Raises:
-        UserError: if it computes attention otherwise.
+    A product is one of these if its first factor is [..., query, key] and every row of it sums to 1, or to
+    less where a part goes to a sink that is no token. The weights then have gradients, whatever is frozen.
+
+    Attributes:
+        weights: [head, query, key] of each product, in their order.
+        values: [head, key, d_head].
     """
+
+    def __init__(self, shapes: Collection[tuple[int, int]], has_sink: bool) -> None:
+        super().__init__()
+        self.weights: list[Tensor] = []
+        self.values: list[Tensor] = []
+        self._shapes = set(shapes)
+        self._has_sink = has_sink
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Run the function, and record its factors if they are weights and values."""
+        if func not in _PRODUCTS or len(args) != 2 or not self._are_weights(args[0]):
+            return func(*args, **(kwargs or {}))
+        weights, values = args
+        if torch.is_grad_enabled() and not weights.requires_grad:
+            weights = weights.detach().requires_grad_()
+        self.weights.append(weights)
+        # One head of values may serve all: Falcon.
+        for_each = values.detach().expand(*weights.shape[:-2], *values.shape[-2:])
+        self.values.append(for_each.reshape(-1, *values.shape[-2:]))  # [head, key, d_head]
+        return func(weights, values)
+
+    def _are_weights(self, factor: Any) -> bool:
+        if not isinstance(factor, Tensor) or factor.ndim < 3 or tuple(factor.shape[-2:]) not in self._shapes:
+            return False
+        sums = factor.detach().float().sum(-1)
+        shared = ((sums - 1).abs() < 0.01) | (sums == 0)  # a query of padding may attend to nothing
+        if self._has_sink:
+            shared |= sums < 1
+        return bool((factor.detach() >= 0).all() and shared.all())
+
+
+def _run(model: Any, prompt: Prompt, with_gradients: bool) -> _Run:
+    """Run a model on a prompt, and record its products of weights and values."""
     sites = find_sites(model)
     trace = _plain_trace(model, prompt, sites)
     kinds = [KINDS[kind] for kind in trace.kinds]
-    recorder = ProductRecorder(
+    recorder = _ProductRecorder(
         [(len(prompt.side(kind.query).tokens), len(prompt.side(kind.key).tokens)) for kind in kinds],
         has_sink=bool(trace.sinks),
     )
@@ -195,7 +230,9 @@ def _run(model: Any, prompt: Prompt, with_gradients: bool) -> _Run:
         for site in sites:
             stack.enter_context(before(site.projection, partial(keep, site)))
         with recorder:
-            output = run_whole(_forward(model), prompt)
+            # Ours run with their attention written out: by the traced forward.
+            traced = next((traced for plain, traced in TRACED.items() if isinstance(model, plain)), None)
+            output = run_whole(traced.forward.__get__(model) if traced else model, prompt)
     products = [found[site] for site in sites if site in found]
     if len(products) != len(sites) or recorder.weights or not _are_attention(trace, products):
         raise UserError(
@@ -217,14 +254,6 @@ def _plain_trace(model: nn.Module, prompt: Prompt, sites: Sequence[AttentionSite
     return replace(capture(model, **read, **labels), **words)
 
 
-def _forward(model: nn.Module) -> Any:
-    """Return what runs a model with its attention written out: for ours, the traced forward."""
-    for plain, traced in TRACED.items():
-        if isinstance(model, plain):
-            return traced.forward.__get__(model)
-    return model
-
-
 def _are_attention(trace: ForwardTrace, products: Sequence[_Product]) -> bool:
     """Return whether the products are the model's attention, and nothing but them goes on."""
     return all(
@@ -236,12 +265,7 @@ def _are_attention(trace: ForwardTrace, products: Sequence[_Product]) -> bool:
 
 @torch.no_grad()
 def _is_attention(captured: FloatArray, product: _Product) -> bool:
-    """Return whether a product has the captured weights, and its outcome enters the output projection.
-
-    Args:
-        captured: [head, query, key].
-        product: the two factors.
-    """
+    """Return whether a product has the captured weights [head, query, key] and enters the projection."""
     weights, values = product.weights, product.values
     if weights.numel() != captured.size or len(values) != len(captured):
         return False
@@ -254,23 +278,14 @@ def _is_attention(captured: FloatArray, product: _Product) -> bool:
 
 
 @torch.no_grad()
-def _written_sizes(site: AttentionSite, values: Tensor) -> Tensor:
-    """Return the length of what each head writes for each key, ‖f(x)‖, [head, key].
-
-    Args:
-        site: the attention.
-        values: [head, key, d_head].
-    """
+def _lengths(site: AttentionSite, values: Tensor) -> Tensor:
+    """Return the length of what each head adds for each value [head, key, d_head]: ‖f(x)‖ [head, key]."""
     matrices = site.weight.unflatten(0, (site.n_heads, site.d_head))  # [head, d_head, d_model]
     return (values @ matrices).float().norm(dim=-1)  # [head, key]
 
 
 def _as_trace(run: _Run, layers: list[Tensor], scale: str) -> ForwardTrace:
-    """Return the run's trace with other weights, as shares.
-
-    Raises:
-        UserError: if the scale is unknown.
-    """
+    """Return the run's trace with other weights, as shares."""
     if scale not in ("row", "trace"):
         raise UserError(
             f"scale={scale!r}; choose 'row' (each row sums to 1) or 'trace' (the largest row does)"

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
-from viz_transformer.intervening.sites import AttentionSite, find_sites
+from viz_transformer.interpreting.sites import AttentionSite, find_sites
 from viz_transformer.trace import ForwardTrace
 
 

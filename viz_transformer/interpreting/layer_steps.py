@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from viz_transformer._bounds import Bound
 from viz_transformer.errors import UserError
-from viz_transformer.intervening.sites import AttentionSite, find_sites, projections_of
+from viz_transformer.interpreting.sites import AttentionSite, find_sites, projections_of
 from viz_transformer.trace import KINDS, AttentionSteps, ForwardTrace
 
 #: How far a weight that is computed again may be from the model's own.

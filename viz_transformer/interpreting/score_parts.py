@@ -12,20 +12,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from viz_transformer.attribution.frozen_norm import FrozenNorm, exact
-from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, run_whole
-from viz_transformer.attribution.residual import (
+from viz_transformer.errors import UserError
+from viz_transformer.interpreting.metric import token_names
+from viz_transformer.interpreting.prompt import Prompt, PromptLike, read_prompt, run_whole
+from viz_transformer.interpreting.sites import AttentionSite, find_sites
+from viz_transformer.interpreting.stream import (
     Blocks,
     check_same,
+    final_norm,
     find_blocks,
-    first_reader,
     logits_of,
     read_states,
 )
-from viz_transformer.attribution.written import Watched, Written, written_by
-from viz_transformer.errors import UserError
-from viz_transformer.intervening import AttentionSite, find_sites
-from viz_transformer.intervening.metric import token_names
+from viz_transformer.interpreting.stream_parts import Added, FrozenNorm, Watched, added_by_blocks, exact
 from viz_transformer.trace import KINDS, ScoreParts
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 
@@ -53,7 +52,7 @@ def score_parts(
         vt.plots.plot_score_parts(parts)
 
     The vectors that a head compares are sums: of the word, its position, and what every earlier head and
-    network wrote there. With the scale of each norm kept as it is, the score before the softmax is then a sum
+    network added there. With the scale of each norm kept as it is, the score before the softmax is then a sum
     too, with one number for each pair of a part of the query and a part of the key. Rotary positions turn
     each part alike, and heads that share their keys are compared with those.
 
@@ -89,16 +88,21 @@ def score_parts(
         call = _watch(model, text, site)
         own = _Stack(find_blocks(model, "encoder" if site.kind == "encoder" else "decoder"), text)
         other = _Stack(find_blocks(model, "encoder"), text) if site.kind == "cross" else own
-        made = [_made(own, places[0], site, call.inputs[0][0, places[0]])]
-        made.append(_made(other, places[1], site, call.inputs[1][0, places[1]]))
-        product = _product(call, made, places, head)
-        written = _written_tokens(own, places[0], site, head)
+        names, parts = zip(
+            *(
+                _parts_of(stack, place, site, given[0, place])
+                for stack, place, given in zip((own, other), places, call.inputs, strict=True)
+            ),
+            strict=True,
+        )
+        score, mask, values = _compare_parts(call, parts, places, head)
+        raised, lowered = _tokens_changed(own, places[0], site, head)
     check_same(
-        product.score,
-        product.values.sum() + product.mask,
+        score,
+        values.sum() + mask,
         f"the scores of {type(site.attention).__name__} are not linear in what its queries and keys are made "
         "of (it norms them once more, or compares otherwise), so they cannot be divided",
-        size=product.values.abs().max(),
+        size=values.abs().max(),
     )
     return ScoreParts(
         kind=site.kind,
@@ -108,22 +112,18 @@ def score_parts(
         key=places[1],
         query_tokens=sides[0].tokens,
         key_tokens=sides[1].tokens,
-        query_parts=made[0].names,
-        key_parts=made[1].names,
-        values=product.values.numpy(),
-        remainder=float(product.mask),
-        score=float(product.score),
-        raised=written[0],
-        lowered=written[1],
+        query_parts=names[0],
+        key_parts=names[1],
+        values=values.numpy(),
+        remainder=float(mask),
+        score=float(score),
+        raised=raised,
+        lowered=lowered,
     )
 
 
 def _site(model: Any, kind: str | None, layer: int, head: int) -> AttentionSite:
-    """Return the attention of a head.
-
-    Raises:
-        UserError: if the model has no such head.
-    """
+    """Return the attention of a head."""
     sites = find_sites(model)
     kinds = list(dict.fromkeys(site.kind for site in sites))
     kind = kind or ("cross" if "cross" in kinds else kinds[-1])
@@ -188,11 +188,7 @@ class _Call:
     inputs: tuple[Tensor, Tensor]
 
     def compare(self, queries: Tensor, keys: Tensor) -> _Comparison:
-        """Call it once more with other vectors, [row, position, d_model] each.
-
-        Raises:
-            UserError: if it does not compare by torch's function.
-        """
+        """Call it once more with other vectors, [row, position, d_model] each."""
 
         def instead(given: Any) -> Any:
             if given is self.inputs[0]:
@@ -215,21 +211,14 @@ class _Call:
 
 
 def _watch(model: nn.Module, prompt: Prompt, site: AttentionSite) -> _Call:
-    """Run a model, and keep what one attention is called with.
-
-    Raises:
-        UserError: if it is called with no vectors.
-    """
+    """Run a model, and keep what one attention is called with."""
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 
     def keep(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         calls.append((args, kwargs))
 
-    handle = site.attention.register_forward_pre_hook(keep, with_kwargs=True)
-    try:
+    with site.attention.register_forward_pre_hook(keep, with_kwargs=True):
         run_whole(model, prompt)
-    finally:
-        handle.remove()
     args, kwargs = calls[0] if calls else ((), {})
     given = [each for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
     vectors = [each for each in given if each.ndim == 3 and each.is_floating_point()]
@@ -253,15 +242,15 @@ class _Stack:
     def __init__(self, blocks: Blocks, prompt: Prompt) -> None:
         self.blocks, self.prompt = blocks, prompt
         self.states, _ = read_states(blocks, prompt)
-        self._written: dict[int, list[tuple[Written, ...]]] = {}
+        self._added: dict[int, list[tuple[Added, ...]]] = {}
 
-    def written(self, place: int) -> list[tuple[Written, ...]]:
-        """Return what each block wrote at a position."""
-        if place not in self._written:
-            self._written[place] = [*written_by(self.blocks, self.prompt, place, self.states)]
-        return self._written[place]
+    def added(self, place: int) -> list[tuple[Added, ...]]:
+        """Return what each block added at a position."""
+        if place not in self._added:
+            self._added[place] = [*added_by_blocks(self.blocks, self.prompt, place, self.states)]
+        return self._added[place]
 
-    def seen(self, place: int) -> Watched:
+    def watch(self, place: int) -> Watched:
         """Return what went into and came out of all modules of the model at a position of this stack."""
         seen = Watched(self.states.shape[1], place)
         with ExitStack() as hooks:
@@ -271,43 +260,32 @@ class _Stack:
         return seen
 
 
-@dataclass(frozen=True, eq=False)
-class _Made:
-    """What one vector that an attention reads is made of.
+def _parts_of(stack: _Stack, place: int, site: AttentionSite, x: Tensor) -> tuple[tuple[str, ...], Tensor]:
+    """Divide the vector x that an attention reads at a position: names, and parts [part, d_model] of the sum.
 
-    Attributes:
-        names: of the parts; the last is the sum of all biases.
-        parts: [part, d_model], which add up to the vector.
+    The last part is the sum of all biases.
     """
-
-    names: tuple[str, ...]
-    parts: Tensor
-
-
-def _made(stack: _Stack, place: int, site: AttentionSite, x: Tensor) -> _Made:
-    """Divide the vector x that an attention reads at a position."""
-    everything = stack.seen(place)
-    names, parts = _embedded(stack, place, everything)  # the last is the bias
-    for number, block in enumerate(stack.written(place)):
-        for which, written in enumerate(block):
-            if _is_at(stack.blocks, number, which, site):
-                return _Made(tuple(names), _as_read(parts, x, everything))
-            names[-1:-1] = _names(number, which == len(block) - 1, which, len(written.parts))
-            parts = torch.cat([parts[:-1], written.parts, parts[-1:] + written.bias])
-            parts = parts if written.norm is None else _normed(written.norm, parts)
-    return _Made(tuple(names), _as_read(parts, x, everything))
+    seen = stack.watch(place)
+    names, parts = _parts_of_embedding(stack, place, seen)
+    for layer, block in enumerate(stack.added(place)):
+        for which, added in enumerate(block):
+            if _is_at(stack.blocks, layer, which, site):
+                return tuple(names), _as_read(parts, x, seen)
+            kind = "cross head" if which else "head"
+            names[-1:-1] = (
+                [f"network {layer}"]
+                if which == len(block) - 1
+                else [f"{kind} {layer}·{head}" for head in range(len(added.parts))]
+            )
+            parts = torch.cat([parts[:-1], added.parts, parts[-1:] + added.bias])
+            parts = parts if added.norm is None else _normed(added.norm, parts)
+    return tuple(names), _as_read(parts, x, seen)
 
 
 def _is_at(blocks: Blocks, number: int, which: int, site: AttentionSite) -> bool:
     """Return whether the first or second attention of a block is a site."""
     attentions = (blocks.sites[number], *blocks.cross[number : number + 1])
     return which < len(attentions) and attentions[which].name == site.name
-
-
-def _names(layer: int, is_network: bool, which: int, n_parts: int) -> list[str]:
-    if is_network:
-        return [f"network {layer}"]
-    return [f"{'cross ' if which else ''}head {layer}·{head}" for head in range(n_parts)]
 
 
 def _normed(norm: FrozenNorm, parts: Tensor) -> Tensor:
@@ -318,11 +296,7 @@ def _normed(norm: FrozenNorm, parts: Tensor) -> Tensor:
 
 
 def _as_read(parts: Tensor, x: Tensor, seen: Watched) -> Tensor:
-    """Return the parts as an attention reads them: as they are, or behind the norm that stands before it.
-
-    Raises:
-        UserError: if it reads anything else.
-    """
+    """Return the parts as an attention reads them: as they are, or behind the norm before it."""
     whole = parts.sum(0)  # [d_model]
 
     def is_whole(vector: Tensor) -> bool:
@@ -339,8 +313,8 @@ def _as_read(parts: Tensor, x: Tensor, seen: Watched) -> Tensor:
     )
 
 
-def _embedded(stack: _Stack, place: int, seen: Watched) -> tuple[list[str], Tensor]:
-    """Divide what enters the first block into the word, the position where one is added, and a bias."""
+def _parts_of_embedding(stack: _Stack, place: int, seen: Watched) -> tuple[list[str], Tensor]:
+    """Divide what enters the first block into the word, the position where one is added, and the bias."""
     start = stack.states[0, place]  # [d_model]
     inside = {id(module) for block in stack.blocks.modules for module in block.modules()}
     norms = [
@@ -374,26 +348,13 @@ def _word(stack: _Stack, place: int, seen: Watched) -> Tensor | None:
     return None if largest is None else exact(seen.outputs[largest])
 
 
-@dataclass(frozen=True, eq=False)
-class _Product:
-    """A score and its parts.
-
-    Attributes:
-        score: the model's own, before the softmax.
-        values: float64 [query part, key part].
-        mask: what the mask adds to the score.
-    """
-
-    score: Tensor
-    values: Tensor
-    mask: Tensor
-
-
-def _product(call: _Call, made: Sequence[_Made], places: Sequence[int], head: int) -> _Product:
+def _compare_parts(
+    call: _Call, made: Sequence[Tensor], places: Sequence[int], head: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """Compare each part of a query with each part of a key.
 
-    Raises:
-        UserError: if the query may not attend to the key.
+    Returns:
+        the model's own score before the softmax, what the mask adds to it, and [query part, key part].
     """
     whole = call.compare(*call.inputs)
     query, key = (rows[0] for rows in _heads(whole, places, head))  # each [d_head]
@@ -403,12 +364,9 @@ def _product(call: _Call, made: Sequence[_Made], places: Sequence[int], head: in
             f"position {places[0]} may not attend to position {places[1]}, so the two have no score; choose "
             "a key that it may attend to"
         )
-    queries, keys = (_parts_of(call, each, places, head, side) for side, each in enumerate(made))
-    return _Product(
-        score=(exact(query) @ exact(key) * whole.scale + mask).float(),
-        values=queries @ keys.T * whole.scale,  # [query part, key part]
-        mask=exact(mask),
-    )
+    queries, keys = (_project(call, each, places, head, side) for side, each in enumerate(made))
+    score = (exact(query) @ exact(key) * whole.scale + mask).float()
+    return score, exact(mask), queries @ keys.T * whole.scale
 
 
 def _heads(comparison: _Comparison, places: Sequence[int], head: int) -> tuple[Tensor, Tensor]:
@@ -431,13 +389,13 @@ def _mask_at(comparison: _Comparison, places: Sequence[int], head: int) -> Tenso
     return added + (torch.where(value, 0.0, -torch.inf) if mask.dtype == torch.bool else value.cpu())
 
 
-def _parts_of(call: _Call, made: _Made, places: Sequence[int], head: int, side: int) -> Tensor:
+def _project(call: _Call, parts: Tensor, places: Sequence[int], head: int, side: int) -> Tensor:
     """Return what an attention makes of each part of a query (side 0) or a key (side 1), [part, d_head].
 
     The model itself projects and turns them, each part at the place of the whole; the last has the biases.
     """
     whole = call.inputs[side]  # [1, position, d_model]
-    rows = torch.cat([made.parts, torch.zeros_like(made.parts[:1])]).to(whole)  # [part + 1, d_model]
+    rows = torch.cat([parts, torch.zeros_like(parts[:1])]).to(whole)  # [part + 1, d_model]
     found = []
     for some in rows.split(max(1, _MOST_NUMBERS // whole[0].numel())):
         vectors = whole.new_zeros(len(some), *whole.shape[1:])  # [part, position, d_model]
@@ -447,11 +405,10 @@ def _parts_of(call: _Call, made: _Made, places: Sequence[int], head: int, side: 
         comparison = call.compare(*(given if side == 0 else given[::-1]))
         found.append(exact(_heads(comparison, places, head)[side]))
     every = torch.cat(found)  # [part + 1, d_head]
-    parts, nothing = every[:-1], every[-1:]
-    return torch.cat([parts[:-1] - nothing, parts[-1:]])
+    return torch.cat([every[:-2] - every[-1:], every[-2:-1]])
 
 
-def _written_tokens(
+def _tokens_changed(
     stack: _Stack, place: int, site: AttentionSite, head: int
 ) -> tuple[tuple[tuple[str, float], ...], tuple[tuple[str, float], ...]]:
     """Return the tokens whose logits a head's output raises and lowers most; none where it is no such sum."""
@@ -468,26 +425,22 @@ def _written_tokens(
 
 
 def _logits_of_head(stack: _Stack, place: int, site: AttentionSite, head: int) -> Tensor:
-    """Return what a head adds to the logits at a position, [vocab], with all norms kept as they are.
-
-    Raises:
-        UserError: if its stack does not write, or the logits are no linear function of the stream.
-    """
+    """Return what a head adds to the logits at a position, [vocab], with all norms kept as they are."""
     blocks, prompt = stack.blocks, stack.prompt
     if find_blocks(blocks.model).modules != blocks.modules:
         raise UserError(f"the {site.kind} of {type(blocks.model).__name__} writes no tokens")
     vector = exact(stack.states[0, place])  # until the block of the head is reached
-    for number, block in enumerate(stack.written(place)):
-        for which, written in enumerate(block):
-            if _is_at(stack.blocks, number, which, site):
-                vector = written.parts[head]  # [d_model]
-            if written.norm is not None:
-                vector = written.norm(vector)
-    module, added = blocks.modules[-1], vector
-    if written.norm is None:  # a norm stands behind the blocks
-        module = first_reader(blocks, prompt, place)
-        added = FrozenNorm(module, stack.states[-1, place])(vector)
-    rows = torch.stack([added, 2 * added, torch.zeros_like(added)]).to(stack.states)
+    for layer, block in enumerate(stack.added(place)):
+        for which, added in enumerate(block):
+            if _is_at(stack.blocks, layer, which, site):
+                vector = added.parts[head]  # [d_model]
+            if added.norm is not None:
+                vector = added.norm(vector)
+    module = blocks.modules[-1]
+    if added.norm is None:  # a norm follows the blocks
+        module = final_norm(blocks, prompt, place)
+        vector = FrozenNorm(module, stack.states[-1, place])(vector)
+    rows = torch.stack([vector, 2 * vector, torch.zeros_like(vector)]).to(stack.states)
     once, twice, nothing = exact(logits_of(blocks, prompt, module, rows))  # each [vocab]
     check_same(
         twice - nothing,

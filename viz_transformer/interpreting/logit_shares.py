@@ -7,21 +7,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from viz_transformer.attribution.classifier import answering_position, class_logits
-from viz_transformer.attribution.frozen_norm import FrozenNorm, exact
-from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt
-from viz_transformer.attribution.residual import (
+from viz_transformer.errors import UserError
+from viz_transformer.interpreting.metric import (
+    MetricLike,
+    difference,
+    one_metric,
+    sum_of_logits,
+    token_names,
+)
+from viz_transformer.interpreting.prompt import Prompt, PromptLike, read_prompt
+from viz_transformer.interpreting.stream import (
     Blocks,
-    Stream,
+    answering_position,
     check_same,
+    class_logits,
+    final_norm,
     find_blocks,
-    first_reader,
     logits_of,
     read_stream,
 )
-from viz_transformer.attribution.written import Written, not_added, written_by
-from viz_transformer.errors import UserError
-from viz_transformer.intervening.metric import MetricLike, difference, one_metric, sum_of_logits, token_names
+from viz_transformer.interpreting.stream_parts import Added, FrozenNorm, added_by_blocks, exact, not_added
 from viz_transformer.trace import LogitAttribution
 from viz_transformer.tracing.restore import evaluating
 
@@ -38,14 +43,14 @@ def direct_logit_attribution(
     position: int | None = None,
     **inputs: Any,
 ) -> LogitAttribution:
-    """Divide a logit among the parts of the model that wrote it.
+    """Divide a logit among the parts of the model that add to it.
 
         parts = vt.attribution.direct_logit_attribution(
             model, "The capital of France is", tokenizer=tokenizer, token=" Paris", against=" Rome"
         )
         vt.plots.plot_attribution(parts)
 
-    The final residual stream is a sum of what every head and every feed-forward network wrote to it.
+    The final residual stream is a sum of what every head and every feed-forward network added to it.
     With the final norm's scale kept as it is, each summand has a share of the logit, and the shares
     add up to it. Only direct shares are counted: a head that helps a later head gets nothing for that.
 
@@ -86,7 +91,7 @@ def direct_logit_attribution(
             "all attend"
         )
     text = read_prompt(model, prompt, tokenizer, target, named=inputs)
-    at_place = text.index_of(position)
+    scored = text.index_of(position)
     with evaluating(model):
         stream = read_stream(blocks, text)
         if len(stream.states) != len(blocks.modules) + 1:
@@ -94,11 +99,17 @@ def direct_logit_attribution(
                 f"the blocks of {type(model).__name__} run several times each, so what one writes "
                 "is not told apart; give a model whose blocks each run once"
             )
-        logits = stream.logits[at_place]  # [vocab] or [class]
-        place = _place_of(blocks, text, stream) if text.is_classified else at_place
-        chosen = text.metric(one_metric(metric, token, against), stream.logits, at_place)
+        logits = stream.logits[scored]  # [vocab] or [class]
+        place = answering_position(blocks, text, stream) if text.is_classified else scored
+        if place is None:
+            raise UserError(
+                f"{type(model).__name__} classifies by several positions at once (their mean, or "
+                "more than the class token), so a logit is not the sum of what the heads write at one; "
+                "patch instead: vt.attribution.patching(…)"
+            )
+        chosen = text.metric(one_metric(metric, token, against), stream.logits, scored)
         ids = sum_of_logits(chosen, "only a logit is a sum of what heads write")
-        layers = list(written_by(blocks, text, place, stream.states))
+        layers = list(added_by_blocks(blocks, text, place, stream.states))
         if layers[-1][-1].norm is not None:
             raise not_added(blocks.modules[-1])
         shares = _shares(blocks, text, stream.states[:, place], layers, place, logits, [*ids])
@@ -122,37 +133,17 @@ def direct_logit_attribution(
     )
 
 
-def _place_of(blocks: Blocks, prompt: Prompt, stream: Stream) -> int:
-    """Return the position that a classifier reads.
-
-    Raises:
-        UserError: if it reads several.
-    """
-    place = answering_position(blocks, prompt, stream)
-    if place is None:
-        raise UserError(
-            f"{type(blocks.model).__name__} classifies by several positions at once (their mean, or "
-            "more than the class token), so a logit is not the sum of what the heads write at one; "
-            "patch instead: vt.attribution.patching(…)"
-        )
-    return place
-
-
 def _shares(
     blocks: Blocks,
     prompt: Prompt,
     states: Tensor,
-    layers: list[tuple[Written, ...]],
+    layers: list[tuple[Added, ...]],
     place: int,
     logits: Tensor,
     targets: list[int],
 ) -> Tensor:
-    """Return each part's share of the target: embedding, heads, networks, biases, the constant; float64.
-
-    Raises:
-        UserError: if the logits are no linear function of the normed stream.
-    """
-    norm = first_reader(blocks, prompt, place)
+    """Return each part's share of the target: embedding, heads, networks, biases, the constant; float64."""
+    norm = final_norm(blocks, prompt, place)
     frozen = FrozenNorm(norm, states[-1])
     parts = torch.cat(
         [

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from viz_transformer.intervening.apart import RunsApart
-from viz_transformer.intervening.kept_run import tensors_in
-from viz_transformer.intervening.metric import MetricLike, as_number, measure_of_output
-from viz_transformer.intervening.sites import find_sites
+from viz_transformer.interpreting.batched_runs import BatchedRuns, tensors_in
+from viz_transformer.interpreting.metric import MetricLike, as_number, measure_of_output
+from viz_transformer.interpreting.sites import find_sites
 from viz_transformer.model.interventions import HeadChange
 
 #: How many heads are printed.
@@ -26,7 +25,7 @@ _N_PRINTED = 12
 class RankedHead(NamedTuple):
     """One head, and the metric without it minus the metric of the whole model.
 
-    >>> from viz_transformer.intervening import RankedHead
+    >>> from viz_transformer.interpreting import RankedHead
     >>> RankedHead("encoder", layer=0, head=1, change=-0.5).change
     -0.5
 
@@ -48,7 +47,7 @@ class HeadRanking:
     """What switching off each head alone does to a metric; printed, the largest changes first.
 
     >>> import numpy as np
-    >>> from viz_transformer.intervening import HeadRanking
+    >>> from viz_transformer.interpreting import HeadRanking
     >>> ranking = HeadRanking(whole=2.0, changes={"encoder": np.array([[0.1, -0.5]])})
     >>> ranking.heads[0].head, ranking.heads[0].change
     (1, -0.5)
@@ -129,7 +128,7 @@ def rank_heads(
         again = partial(_repeated, n=n, n_rows=rows)
         return model(*map(again, inputs), **{name: again(value) for name, value in named.items()})
 
-    runs = RunsApart(model, run)
+    runs = BatchedRuns(model, run)
     whole = as_number(measure(runs.whole))
     heads = [
         HeadChange(site.kind, site.layer, head, factor=0.0) for site in sites for head in range(site.n_heads)

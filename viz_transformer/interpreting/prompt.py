@@ -1,7 +1,8 @@
-"""A prompt as a model reads it: a text, or a picture or a sound, and what it is to write next."""
+"""A prompt as a model reads it: a text, a picture or a sound, and what its decoder has written so far."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,10 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.attribution.features import as_features
 from viz_transformer.errors import UserError
-from viz_transformer.intervening import find_sites
-from viz_transformer.intervening.metric import (
+from viz_transformer.interpreting.heads import rewritten
+from viz_transformer.interpreting.metric import (
     Classes,
     Metric,
     MetricLike,
@@ -22,8 +22,9 @@ from viz_transformer.intervening.metric import (
     read_metric,
     token_names,
 )
-from viz_transformer.intervening.rewriting import rewritten
-from viz_transformer.tracing.inputs import as_ids, forward_parameters
+from viz_transformer.interpreting.sites import find_sites
+from viz_transformer.tracing.huggingface import OUTPUT_ARGUMENTS, used_by
+from viz_transformer.tracing.inputs import AXES, as_ids, as_input, device_of, forward_parameters
 from viz_transformer.tracing.labels import TokenLabels, encode, labels_of_ids
 from viz_transformer.tracing.restore import evaluating
 from viz_transformer.tracing.sizes import within_sizes
@@ -148,11 +149,7 @@ def read_prompt(
 
 
 def _one_of(model: nn.Module, prompt: PromptLike | None, named: Mapping[str, Any]) -> Any:
-    """Return what was given, by position or by name.
-
-    Raises:
-        UserError: if nothing was, or both.
-    """
+    """Return what was given, by position or by name."""
     main = getattr(model, "main_input_name", "input_ids")
     if isinstance(prompt, Mapping):
         named, prompt = {**prompt, **named}, None
@@ -182,7 +179,7 @@ def _read(model: nn.Module, prompt: Any, tokenizer: Any, side: str) -> Prompt:
     if isinstance(prompt, Mapping) and "input_ids" in prompt:
         prompt = _only_ids(prompt)
     if isinstance(prompt, Mapping):
-        features = as_features(model, prompt)
+        features = _as_features(model, prompt)
         numbers = tuple(map(str, range(_n_positions(model, features))))
         return Prompt(None, TokenLabels(tokens=numbers), features=features)
     encoding = None
@@ -205,15 +202,16 @@ def _read(model: nn.Module, prompt: Any, tokenizer: Any, side: str) -> Prompt:
     mask = getattr(tokenizer, "mask_token_id", getattr(tokenizer, "mask_id", None))
     gaps = [i for i, each in enumerate(found) if each == mask]
     gap = gaps[0] if len(gaps) == 1 else None
-    return Prompt(ids, _labels(tokenizer, found, encoding), gap=gap)
+    if tokenizer is None or isinstance(tokenizer, Tokeniser):
+        numbers_of_words = None if tokenizer is None else tokenizer.word_numbers(found)
+        labels = TokenLabels(tokens=token_names(tokenizer, found), words=numbers_of_words)
+    else:
+        labels = labels_of_ids(tokenizer, found, encoding)
+    return Prompt(ids, labels, gap=gap)
 
 
 def _only_ids(named: Mapping[str, Any]) -> Any:
-    """Return the ids of what a tokenizer returned.
-
-    Raises:
-        UserError: if something beside them changes what is read.
-    """
+    """Return the ids of what a tokenizer returned, if nothing beside them changes what is read."""
     plain = {"attention_mask": 1, "token_type_ids": 0}
     for name, value in named.items():
         if name != "input_ids" and not (name in plain and (torch.as_tensor(value) == plain[name]).all()):
@@ -224,12 +222,40 @@ def _only_ids(named: Mapping[str, Any]) -> Any:
     return named["input_ids"]
 
 
-def _n_positions(model: Any, features: Mapping[str, Any]) -> int:
-    """Return how many positions a model makes of a picture or a sound.
+def _as_features(model: nn.Module, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one picture or sound as a model's forward takes it; the axis of the batch may be missing."""
+    read = used_by(model) if hasattr(model, "config") else frozenset(forward_parameters(model))
+    names = sorted(read - OUTPUT_ARGUMENTS - {"labels", "args", "kwargs", "use_cache"})
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1, cutoff=0.8)
+            raise UserError(
+                f"{type(model).__name__} does not read {name}=; "
+                + (f"did you mean {near[0]}=?" if near else f"its forward takes {names!s:.200}")
+            )
+    return {name: _as_feature(model, name, value) for name, value in given.items() if value is not None}
 
-    Raises:
-        UserError: if none of its attention reads it.
-    """
+
+def _as_feature(model: nn.Module, name: str, value: Any) -> Any:
+    """Return an input [1, ...]; what is no array, such as a flag, as it is."""
+    try:
+        given = as_input(name, value, device_of(model))
+    except (TypeError, ValueError):  # such as rows of different lengths
+        given = None
+    if given is None or (name in AXES and not isinstance(given, Tensor)):
+        raise UserError(
+            f"{name}={value!r:.40} is no array of numbers; give what the model's processor returns: "
+            'processor(..., return_tensors="pt")'
+        )
+    if isinstance(given, Tensor) and given.ndim > 1 and len(given) != 1:
+        raise UserError(
+            f"{name} has the shape {list(given.shape)}, a batch of {len(given)}; give one: {name}[:1]"
+        )
+    return given
+
+
+def _n_positions(model: Any, features: Mapping[str, Any]) -> int:
+    """Return how many positions a model makes of a picture or a sound."""
     sites = find_sites(model)
     first = next((site for site in sites if site.kind == "encoder"), sites[0])
     lengths: list[int] = []
@@ -261,11 +287,7 @@ def _classes_of(model: nn.Module, prompt: Prompt, kinds: set[str]) -> Classes | 
 def _read_target(
     model: nn.Module, source: Prompt, target: PromptLike | None, tokenizer: Any, writes: bool
 ) -> Prompt:
-    """Return what a decoder reads.
-
-    Raises:
-        UserError: if it is not given, and the model can't say it.
-    """
+    """Return what a decoder reads."""
     if target is not None and (not isinstance(target, str) or isinstance(tokenizer, Tokeniser)):
         return _read(model, target, tokenizer, "target")
     settings = getattr(model, "generation_config", None) or getattr(model, "config", None)
@@ -281,8 +303,10 @@ def _read_target(
     if isinstance(target, str):
         if tokenizer is None:
             raise _no_tokenizer(target)
+        prefix = getattr(tokenizer, "prefix_tokens", None)  # Whisper's adds a language and a task
+        has_prefix = isinstance(prefix, list | tuple) and prefix[:1] == [start]
         words = tokenizer(text_target=target, add_special_tokens=False)["input_ids"]
-        ids = [*_beginning(tokenizer, start), *words]
+        ids = [*(prefix or ()), *words] if has_prefix else [start, *words]
     elif writes and tokenizer is None:
         raise UserError(
             f"{type(model).__name__} writes its answer itself, and without tokenizer= its tokens "
@@ -296,29 +320,12 @@ def _read_target(
     return _read(model, ids, tokenizer, "target")
 
 
-def _beginning(tokenizer: Any, start: int) -> list[int]:
-    """Return what a decoder reads before the words: Whisper's tokenizer adds a language and a task."""
-    prefix = getattr(tokenizer, "prefix_tokens", None)
-    return [*prefix] if isinstance(prefix, list | tuple) and prefix[:1] == [start] else [start]
-
-
 def _no_tokenizer(text: str) -> UserError:
     return UserError(f"the text {text!r:.40} came without a tokenizer; give tokenizer=, or token ids")
 
 
-def _labels(tokenizer: Any, ids: list[int], encoding: Any) -> TokenLabels:
-    if tokenizer is None or isinstance(tokenizer, Tokeniser):
-        words = None if tokenizer is None else tokenizer.word_numbers(ids)
-        return TokenLabels(tokens=token_names(tokenizer, ids), words=words)
-    return labels_of_ids(tokenizer, ids, encoding)
-
-
 def run(model: nn.Module, prompt: Prompt, n_rows: int = 1) -> Tensor:
-    """Return a model's logits for a batch of equal rows, as `logits_in`.
-
-    Raises:
-        UserError: if the model returns none.
-    """
+    """Return a model's logits for a batch of equal rows, as `logits_in`."""
     return logits_in(model, run_whole(model, prompt, n_rows))
 
 
@@ -328,24 +335,20 @@ def run_whole(model: Any, prompt: Prompt, n_rows: int = 1) -> Any:
     Raises:
         UserError: if the prompt holds unknown ids, or more than the model has positions for.
     """
+
+    def rows(value: Any) -> Any:
+        """Repeat an input [1, ...] as [row, ...]; a flag stays as it is."""
+        is_input = isinstance(value, Tensor) and value.ndim > 1
+        return value.expand(n_rows, *value.shape[1:]) if is_input else value
+
+    source, ids = prompt.source, rows(prompt.ids)  # [row, position]
+    features = {name: rows(value) for name, value in (source or prompt).features.items()}
     with within_sizes(model, prompt.ids, prompt.side("source").ids):
-        return _run(model, prompt, n_rows)
-
-
-def _run(model: Any, prompt: Prompt, n_rows: int) -> Any:
-    source, ids = prompt.source, _rows(prompt.ids, n_rows)  # [row, position]
-    if source is None:
-        features = {name: _rows(value, n_rows) for name, value in prompt.features.items()}
-        return model(**features) if features else model(ids)
-    if source.features:
-        features = {name: _rows(value, n_rows) for name, value in source.features.items()}
-        return model(**features, decoder_input_ids=ids)
-    read = _rows(source.ids, n_rows)  # [row, source position]
-    if hasattr(getattr(model, "config", None), "is_encoder_decoder"):
-        return model(input_ids=read, decoder_input_ids=ids)
-    return model(read, ids)
-
-
-def _rows(value: Any, n_rows: int) -> Any:
-    """Repeat an input [1, ...] as [row, ...]; a flag stays as it is."""
-    return value.expand(n_rows, *value.shape[1:]) if isinstance(value, Tensor) and value.ndim > 1 else value
+        if source is None:
+            return model(**features) if features else model(ids)
+        if features:
+            return model(**features, decoder_input_ids=ids)
+        read = rows(source.ids)  # [row, source position]
+        if hasattr(getattr(model, "config", None), "is_encoder_decoder"):
+            return model(input_ids=read, decoder_input_ids=ids)
+        return model(read, ids)

@@ -1,4 +1,4 @@
-"""The logit lens: what the model would write if it stopped after each layer."""
+"""The logit lens: what the model would predict if it stopped after each layer."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.attribution.classifier import answering_position, class_logits, whole_logits
-from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt
-from viz_transformer.attribution.residual import (
+from viz_transformer.errors import UserError
+from viz_transformer.interpreting.metric import MetricLike, difference, sum_of_logits, token_id, token_names
+from viz_transformer.interpreting.prompt import Prompt, PromptLike, read_prompt
+from viz_transformer.interpreting.stream import (
     Blocks,
     Stream,
+    answering_position,
     check_same,
+    class_logits,
     find_blocks,
     logits_of,
     read_stream,
+    whole_logits,
 )
-from viz_transformer.errors import UserError
-from viz_transformer.intervening.metric import MetricLike, difference, sum_of_logits, token_id, token_names
 from viz_transformer.trace import LogitLens
 from viz_transformer.tracing.restore import evaluating
 
 #: How many logits are held at once: half a GiB in float32.
 _MOST_LOGITS = 2**27
 _USUAL_K = 5
-#: The column of a classifier that reads several positions at once: what it makes of all of them.
-_WHOLE = "[whole]"
 
 
 def logit_lens(
@@ -48,13 +48,12 @@ def logit_lens(
         vt.plots.plot_logit_lens(lens)
 
     What follows the last block in the model itself (a norm and the output layer, of BERT the head's
-    transform too) turns every state of the stream into logits, so the last row is exactly what the model
-    says. Early rows are a reading in the language of the last layer,
-    which the early layers need not speak.
+    transform too) turns every state of the stream into logits, so the last row is exactly the model's own
+    prediction. Early rows are read as if they were states of the last layer, which they need not resemble.
 
-    A classifier reads its class token, or a mean, and names a class. Its lens says for every position
-    which class that state would be read as, so a picture's patches are read too. Where no position alone
-    is the model's answer, a first column, ``[whole]``, is.
+    Of a classifier, which reads its class token or a mean, the lens gives the class that each position's
+    state would be read as, a picture's patches among them. Where no position alone is the model's answer, a
+    first column, ``[whole]``, is.
 
     >>> import viz_transformer as vt
     >>> model = vt.load_language_model()
@@ -92,8 +91,11 @@ def logit_lens(
         k = min(_USUAL_K, n_tokens) if k is None else k
         if not isinstance(k, int) or not 1 <= k <= n_tokens:
             raise UserError(f"k={k!r:.40}, but the model scores {n_tokens} {what}; choose 1 to {n_tokens}")
-        read_rows = _class_rows if text.is_classified else _token_rows
-        columns, rows_of_logits = read_rows(blocks, text, stream)
+        columns, rows_of_logits = (
+            _class_rows(blocks, text, stream)
+            if text.is_classified
+            else (text.tokens, _token_rows(blocks, text, stream))
+        )
         answers = stream.logits.argmax(-1).expand(len(columns))  # [position]
         chosen = None if metric is None else text.metric(metric, stream.logits, -1)
         ids = () if chosen is None else sum_of_logits(chosen, "a lens measures one at every position")
@@ -115,11 +117,6 @@ def logit_lens(
     )
 
 
-def _token_rows(blocks: Blocks, prompt: Prompt, stream: Stream) -> tuple[tuple[str, ...], Iterator[Tensor]]:
-    """Return the positions, and each row's logits [position, vocab]."""
-    return prompt.tokens, _logits_by_row(blocks, prompt, stream)
-
-
 def _class_rows(blocks: Blocks, prompt: Prompt, stream: Stream) -> tuple[tuple[str, ...], Iterator[Tensor]]:
     """Return the columns of a classifier's lens, and each row's logits [column, class].
 
@@ -134,10 +131,10 @@ def _class_rows(blocks: Blocks, prompt: Prompt, stream: Stream) -> tuple[tuple[s
         return prompt.tokens, iter(rows)
     whole = whole_logits(blocks, prompt, blocks.modules[-1], stream.states)  # [row, class]
     whole[-1] = stream.logits[0]
-    return (_WHOLE, *prompt.tokens), iter(torch.cat([whole[:, None], rows], dim=1))  # [row, column, class]
+    return ("[whole]", *prompt.tokens), iter(torch.cat([whole[:, None], rows], dim=1))  # [row, column, class]
 
 
-def _logits_by_row(blocks: Blocks, prompt: Prompt, stream: Stream) -> Iterator[Tensor]:
+def _token_rows(blocks: Blocks, prompt: Prompt, stream: Stream) -> Iterator[Tensor]:
     """Yield the logits [position, vocab] of each row of the stream, the last from the model itself."""
     last = blocks.modules[-1]
     for states in stream.states.split(max(1, _MOST_LOGITS // stream.logits.numel())):
