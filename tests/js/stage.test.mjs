@@ -2,9 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-
-import { percent } from "../../viz_transformer/widgets/base/percent.ts";
 import { tween } from "../../viz_transformer/widgets/base/motion.ts";
+import { percent } from "../../viz_transformer/widgets/base/text.ts";
 import { HEAD, layOut } from "../../viz_transformer/widgets/softmax_lab/lanes.ts";
 import { named } from "../../viz_transformer/widgets/softmax_lab/sentences.ts";
 import { assertNear, assertTable } from "./helpers.mjs";

@@ -1,8 +1,8 @@
 // The head lab's answers: what a model says with heads scaled or switched off. widgets/head_lab/live.py and
 // widgets/head_lab/view.py give the same.
 
-import { newestOf } from "../remembered.ts";
 import type { HeadChange } from "../interventions.ts";
+import { newestOf } from "../reuse.ts";
 import type { AnyTextModel, Models } from "../text_model.ts";
 import type { AttentionWeights, Kind, Trace } from "../trace.ts";
 import { MASK } from "../vocabulary.ts";

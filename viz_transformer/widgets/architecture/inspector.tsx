@@ -1,9 +1,9 @@
 // The inspector of the architecture: what the chosen box does, its numbers for the chosen word, and doors.
 
 import { Bars } from "../base/bars.tsx";
-import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import { safeHref } from "../base/prose.ts";
+import { Code } from "../base/python_code.tsx";
 import { formatNumber, marksExplained, visible } from "../base/text.ts";
 import { capital, looksInWords, placeOf, vectorInWords } from "./sentences.ts";
 import { type Depth, isAttention } from "./steps.ts";

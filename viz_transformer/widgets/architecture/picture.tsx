@@ -1,10 +1,8 @@
 // The picture: words as lanes from left to right, and the parts of the model across them.
 
-import type { Theme } from "../base/colour.ts";
-import { elide, visible } from "../base/text.ts";
-import { percent } from "../base/percent.ts";
-import { css, signedRgb, weightRgb } from "../base/ramps.ts";
-import { type Column, keyBefore, type Lanes, laneOf } from "./lanes.ts";
+import { css, signedRgb, type Theme, weightRgb } from "../base/colour.ts";
+import { elide, percent, visible } from "../base/text.ts";
+import { type Column, keyBefore, laneOf, type Lanes } from "./lanes.ts";
 import { type Box, type Depth, isAttention, roleOf, type Stack } from "./steps.ts";
 import { colourLimit, drawnWeights, type Reply, tokensOf, vectorOf, weightsOf } from "./values.ts";
 

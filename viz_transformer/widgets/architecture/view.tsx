@@ -2,17 +2,16 @@
 
 import type { ComponentChild } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Range } from "../base/controls.tsx";
 import { type Choice, fitChoice, type SentLayer, unpackSteps } from "../base/head/arithmetic.ts";
 import { HeadRoom } from "../base/head/head_room.tsx";
-import { visible } from "../base/text.ts";
-import { Range } from "../base/range.tsx";
+import { useKernel, useRoom } from "../base/hooks.ts";
+import { newestReply } from "../base/replies.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
-import { newestReply } from "../base/replies.ts";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
+import { visible } from "../base/text.ts";
 import { Timeline } from "../base/timeline.tsx";
-import { useKernel } from "../base/use_kernel.ts";
-import { useRoom } from "../base/use_room.ts";
 import { Inspector, type Part } from "./inspector.tsx";
 import { type Lanes, layOut } from "./lanes.ts";
 import { Picture } from "./picture.tsx";
@@ -21,8 +20,8 @@ import {
   type Box,
   chaptersOf,
   type Depth,
-  DEPTHS,
   depthIn,
+  DEPTHS,
   isAttention,
   roleOf,
   rowsAt,
@@ -31,9 +30,9 @@ import {
   stepsOf,
   stepToReach,
 } from "./steps.ts";
-import { TRAITS, type Traits as Declared } from "./traits.ts";
 import { Tower } from "./tower.tsx";
 import { Trail } from "./trail.tsx";
+import { TRAITS, type Traits as Declared } from "./traits.ts";
 import { chosenWords, type Reply, tokensOf } from "./values.ts";
 
 const PHONE = 600; // pixels of a view, below which the whole model is a tower of blocks

@@ -7,7 +7,7 @@
 import type { ComponentChildren } from "preact";
 import { type Axis, layOut, type Plot } from "./axes.ts";
 import type { Theme } from "./colour.ts";
-import { useRoom } from "./use_room.ts";
+import { useRoom } from "./hooks.ts";
 
 const SMALL = 0.85; // of the unit
 

@@ -2,10 +2,10 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { type HeadPlace, sameHead } from "./head_place.ts";
 import type { Theme } from "./colour.ts";
-import { ARROWS } from "./gestures.ts";
 import { moveHead } from "./head_grid.ts";
+import { ARROWS } from "./interactive_canvas.ts";
+import { type HeadPlace, sameHead } from "./kinds.ts";
 
 const MANY = 6; // heads of a layer: above more than these no numbers stand
 

@@ -1,7 +1,7 @@
 // The sentence in the header: its words as chips, and a pencil that makes a field of them.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Choice } from "./choice.tsx";
+import { Choice } from "./controls.tsx";
 import type { Settable } from "./prose_links.ts";
 import { markMeaning, shortened, visible } from "./text.ts";
 

@@ -1,6 +1,6 @@
 // The candidates of a search: their texts, which follows which, and what was looked at to write them.
 
-import { weightsIn } from "../base/weights.ts";
+import { weightsIn } from "../base/bytes.ts";
 import type { Traits as Declared } from "./traits.ts";
 
 /** A continuation that was considered. A log-probability or a score of null stands for −∞. */

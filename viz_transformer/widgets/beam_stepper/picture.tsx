@@ -2,11 +2,10 @@
 
 import type { ComponentChildren, CSSProperties } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { visible } from "../base/text.ts";
+import { useRoom } from "../base/hooks.ts";
 import { tween } from "../base/motion.ts";
-import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";
-import { useRoom } from "../base/use_room.ts";
+import { percent, visible } from "../base/text.ts";
 import {
   type Candidate,
   chanceOf,

@@ -5,24 +5,22 @@
 
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Choice } from "../base/choice.tsx";
-import { markMeaning, runningPieces, runningText, visible } from "../base/text.ts";
-import { TASKS } from "../base/tasks.ts";
-import { differences } from "../base/text_difference.ts";
-import { css, weightRgb } from "../base/ramps.ts";
-import { Range } from "../base/range.tsx";
+import { css, weightRgb } from "../base/colour.ts";
+import { Choice, Range } from "../base/controls.tsx";
+import { useKernel } from "../base/hooks.ts";
+import { TASKS } from "../base/kinds.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
+import { differences, markMeaning, runningPieces, runningText, visible } from "../base/text.ts";
 import { Timeline } from "../base/timeline.tsx";
-import { useKernel } from "../base/use_kernel.ts";
 import {
   attentionOf,
   isEnd,
   leaderOf,
   type Position,
-  type SearchResult,
   searchRequest,
+  type SearchResult,
   shownCandidate,
   type Traits,
 } from "./candidates.ts";

@@ -2,12 +2,11 @@
 
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { ariaGrid } from "../base/aria_grid.ts";
-import { moveInTable } from "../base/cells.ts";
-import { packPixel, textColourOn, type Theme } from "../base/colour.ts";
+import { css, packPixel, textColourOn, type Theme } from "../base/colour.ts";
+import { useRoom } from "../base/hooks.ts";
+import { ariaGrid } from "../base/interactive_canvas.ts";
+import { moveInTable } from "../base/keys.ts";
 import { elide } from "../base/text.ts";
-import { css } from "../base/ramps.ts";
-import { useRoom } from "../base/use_room.ts";
 import { cellRgb, type Grid, type Place, samePlace } from "./grids.ts";
 
 const LEAST_ROW = 1.3; // units

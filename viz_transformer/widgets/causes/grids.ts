@@ -1,9 +1,8 @@
 // The grids of the pictures: layers from left to right, and positions or heads below one another. No DOM.
 
-import { parseRgb, type Rgb, type Theme } from "../base/colour.ts";
-import { signedRgb } from "../base/ramps.ts";
+import { decodeWeights } from "../base/bytes.ts";
+import { parseRgb, type Rgb, signedRgb, type Theme } from "../base/colour.ts";
 import { formatSigned, joinPieces, shortened, visible } from "../base/text.ts";
-import { decodeWeights } from "../base/weights.ts";
 
 export type Picture = "positions" | "heads" | "lens" | "direct";
 export type Place = { layer: number; at: number };

@@ -1,8 +1,8 @@
 // The metric of the patched run on a line from the corrupted run to the clean one.
 
 import type { Theme } from "../base/colour.ts";
+import { useRoom } from "../base/hooks.ts";
 import { formatNumber } from "../base/text.ts";
-import { useRoom } from "../base/use_room.ts";
 import { percentBack, type Run } from "./grids.ts";
 
 const PAD = 14; // pixels at both ends

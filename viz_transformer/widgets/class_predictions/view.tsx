@@ -1,10 +1,10 @@
 // The predictions of a class: how many gave each answer, before and after a discussion.
 
-import { Choice } from "../base/choice.tsx";
-import { percent } from "../base/percent.ts";
+import { Choice } from "../base/controls.tsx";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { countText, type Counted, headlineOf, leftOutText } from "./counts.ts";
+import { percent } from "../base/text.ts";
+import { type Counted, countText, headlineOf, leftOutText } from "./counts.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 function ClassPredictions(frame: Frame<Traits>) {

@@ -3,16 +3,15 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fitCanvas, pointerPosition } from "../base/canvas.ts";
 import type { Theme } from "../base/colour.ts";
+import { useRoom, useTween } from "../base/hooks.ts";
 import { visible } from "../base/text.ts";
-import { useRoom } from "../base/use_room.ts";
-import { useTween } from "../base/use_tween.ts";
 import type { Analogy, Embeddings, Neighbour } from "./neighbours.ts";
 import {
   cameraOf,
   endOfLine,
   type Name,
-  type Place,
   pixelsOf,
+  type Place,
   placeNames,
   pointAt,
   pointBeside,

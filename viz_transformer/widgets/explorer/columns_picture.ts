@@ -4,15 +4,13 @@
 
 import { drawText, fitCanvas } from "../base/canvas.ts";
 import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
-import { element } from "../base/controls.ts";
-import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
+import { element } from "../base/elements.ts";
 import { moveCell } from "../base/heatmap.ts";
-import { percent } from "../base/percent.ts";
-import { elide, formatWeight, isUnchanged, visible } from "../base/text.ts";
+import { addCanvasListeners, ARROWS } from "../base/interactive_canvas.ts";
 import { pulse } from "../base/motion.ts";
+import { elide, formatWeight, isUnchanged, percent, visible } from "../base/text.ts";
 import { isMany, pathsOf } from "./attention_paths.ts";
 import { onRoomKey, pin, pinOfKind, togglePin, togglePlace, toggleToken } from "./choose.ts";
-import type { Picked } from "./selection.ts";
 import {
   type Arc,
   arcAt,
@@ -26,10 +24,11 @@ import {
   tokensInView,
 } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
-import { movePlace, type Place, pinOf } from "./linked_columns.ts";
+import { movePlace, pinOf, type Place } from "./linked_columns.ts";
 import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
 import type { Room, StageTheme } from "./room.ts";
+import type { Picked } from "./selection.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { drawDots, strokeCurve } from "./strokes.ts";
 

@@ -1,9 +1,9 @@
 // A picture on a canvas: it is mounted in a place of the stage, and drawn in each frame that shows it.
 
-import type { Snapshot } from "./snapshot.ts";
-import { addCanvas } from "../base/add_canvas.ts";
+import { addCanvas } from "../base/interactive_canvas.ts";
 import type { Marks } from "./passage.ts";
 import type { Room } from "./room.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** A picture in its place. */
 export interface Picture {

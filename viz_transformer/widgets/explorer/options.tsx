@@ -1,15 +1,14 @@
 // The options: what the viewer may choose besides a head and a word.
 
+import { Choice, Range } from "../base/controls.tsx";
 import { ownNumbers } from "../base/head_grid.ts";
 import { PARTS_OF_SCORES } from "./attends_by.ts";
-import { Choice } from "../base/choice.tsx";
-import { Range } from "../base/range.tsx";
 import { Finder } from "./chips.tsx";
 import { COLOUR_SCALES } from "./colour_scale.ts";
 import type { Room } from "./room.ts";
+import { saveDrawing, savePicture, saveTable } from "./saving.ts";
 import { PAIRS } from "./sentence_pair.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { saveDrawing, savePicture, saveTable } from "./saving.ts";
 
 const AGGREGATES: [string, string][] = [
   ["head", "one head"],

@@ -2,10 +2,10 @@
 //
 // Marks in motion are on a canvas above the new picture, which is there only as long as they move.
 
-import { type Tween, tween } from "../base/motion.ts";
 import { fitCanvas, zoomOf } from "../base/canvas.ts";
 import { colourOf } from "../base/colour.ts";
-import { element } from "../base/controls.ts";
+import { element } from "../base/elements.ts";
+import { type Tween, tween } from "../base/motion.ts";
 import type { Curve } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
 import type { Picture } from "./mount.ts";

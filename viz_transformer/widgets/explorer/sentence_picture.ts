@@ -3,11 +3,10 @@
 
 import { drawText, fitCanvas } from "../base/canvas.ts";
 import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
-import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
 import { ownNumbers } from "../base/head_grid.ts";
-import { percent } from "../base/percent.ts";
+import { addCanvasListeners, ARROWS } from "../base/interactive_canvas.ts";
 import { pulse } from "../base/motion.ts";
-import { elide, visible } from "../base/text.ts";
+import { elide, percent, visible } from "../base/text.ts";
 import { onRoomKey, pinOfKind } from "./choose.ts";
 import { type Curve, curveAt, pointOf } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.ts";

@@ -1,14 +1,15 @@
 // What the explorer says: its headline, its headings, its notes, and what a head does.
 
-import { ownNumbers, type KindHeads } from "../base/head_grid.ts";
+import { type KindHeads, ownNumbers } from "../base/head_grid.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
-import { percent } from "../base/percent.ts";
-import { named, type Piece } from "../base/pieces.ts";
 import {
   differencePower,
   formatWeight,
   isUnchanged,
   marksExplained,
+  named,
+  percent,
+  type Piece,
   powerOfTen,
   shortened,
   visible,

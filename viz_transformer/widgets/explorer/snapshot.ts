@@ -3,29 +3,28 @@
 // What is chosen is in the model's traits, and where the pointer is, which part is zoomed and the
 // like in the view's own state. A snapshot is taken of both; layout, drawing and interaction read it.
 
+import { decodeWeights } from "../base/bytes.ts";
 import { type HeadPlace, type KindHeads, type LayerHead, sortedHeads } from "../base/head_grid.ts";
+import type { Window } from "../base/heatmap.ts";
 import { canAsk, type Model } from "../base/kernel.ts";
-import { decodeWeights } from "../base/weights.ts";
-import { linkedColumns, placesOf, type LinkedPlan } from "./linked_columns.ts";
-import { patchesOf, type Patches } from "./patch_picture.ts";
+import { formatWeight, plainText, visible } from "../base/text.ts";
+import type { Memo } from "./caches.ts";
+import type { Axis, DisplayedHead, HeadPictures } from "./displayed_head.ts";
+import { linkedColumns, type LinkedPlan, placesOf } from "./linked_columns.ts";
+import { type Patches, patchesOf } from "./patch_picture.ts";
 import { digitsOf, placeOf, readout, restingQuery } from "./readout.ts";
 import {
   activeCell,
+  type Cell,
   fitSelection,
   foundIn,
-  within,
-  type Cell,
   type Picked,
   type Selection,
+  within,
 } from "./selection.ts";
-import { plainText } from "../base/pieces.ts";
-import { headline } from "./sentences.ts";
 import { pairsOf } from "./sentence_pair.ts";
-import { formatWeight, visible } from "../base/text.ts";
-import type { DisplayedHead, HeadPictures, Axis } from "./displayed_head.ts";
+import { headline } from "./sentences.ts";
 import type { Entry, WeightStore } from "./weight_store.ts";
-import type { Window } from "../base/heatmap.ts";
-import type { Memo } from "./caches.ts";
 import { writtenOf } from "./written.ts";
 
 const [NO_SCORES, NO_IMAGE, NO_KINDS] = [{} as Scores, {} as Image, [] as string[]];

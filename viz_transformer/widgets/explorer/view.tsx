@@ -1,13 +1,13 @@
 // The attention explorer: every head at a glance, one large, and who looks at whom in words.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Editor, EditorField, editorAround } from "../base/sentence.tsx";
+import { zoomOf } from "../base/canvas.ts";
+import { Tabs } from "../base/controls.tsx";
+import { type Editor, editorAround, EditorField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { Tabs } from "../base/tabs.tsx";
-import { Timeline } from "../base/timeline.tsx";
-import { zoomOf } from "../base/canvas.ts";
 import { formatWeight, shortened } from "../base/text.ts";
+import { Timeline } from "../base/timeline.tsx";
 import { Chips } from "./chips.tsx";
 import { pin, pinOfKind, showWall } from "./choose.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";

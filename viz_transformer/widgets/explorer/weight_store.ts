@@ -5,10 +5,10 @@
 // is called when there is more to draw. Every request and every cached matrix has a name, and belongs to one version of the
 // data: a late reply is never taken for another head's or another trace's.
 
-import { createLruCache } from "./caches.ts";
-import { connectKernel, type Model } from "../base/kernel.ts";
-import { decodeWeights, spans } from "../base/weights.ts";
+import { decodeWeights, spans } from "../base/bytes.ts";
 import type { KindHeads, Overview } from "../base/head_grid.ts";
+import { connectKernel, type Model } from "../base/kernel.ts";
+import { createLruCache } from "./caches.ts";
 import { measureTraces, type RawTrace } from "./measured_trace.ts";
 import { type Carried, lackingInWords, type Packed, unpack } from "./packed_weights.ts";
 import { keptOf } from "./sentence_pair.ts";

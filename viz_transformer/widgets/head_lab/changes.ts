@@ -1,7 +1,6 @@
 // The changed heads, and how each is named.
 
-import { type HeadPlace as Head, sameHead } from "../base/head_place.ts";
-import { ATTENTION_KINDS } from "../base/kinds.ts";
+import { ATTENTION_KINDS, type HeadPlace as Head, sameHead } from "../base/kinds.ts";
 
 export type { Head };
 /** A changed head. */

@@ -1,6 +1,6 @@
 // The effect of each head on the loss, beside how sharp its attention is; analysis/effects.py computes the same.
 
-import { decodeDoubles, weightsIn } from "../base/weights.ts";
+import { decodeDoubles, weightsIn } from "../base/bytes.ts";
 import type { Head } from "./changes.ts";
 import type { Alone, Kind } from "./replies.ts";
 

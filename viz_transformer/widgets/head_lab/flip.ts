@@ -1,6 +1,6 @@
 // What a change does to the words: which were struck through, and which came in.
 
-import { differences } from "../base/text_difference.ts";
+import { differences } from "../base/text.ts";
 import type { Reply } from "./replies.ts";
 
 /** A place of the answer: the word of the unchanged model, that of the changed one, and which log-probability. */

@@ -2,13 +2,11 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { indexAfterKey } from "../base/scales.ts";
-import type { Theme } from "../base/colour.ts";
-import { elide, formatNumber, shortened, visible } from "../base/text.ts";
+import { css, type Theme, weightRgb } from "../base/colour.ts";
+import { useRoom } from "../base/hooks.ts";
 import { tween } from "../base/motion.ts";
-import { percent } from "../base/percent.ts";
-import { css, weightRgb } from "../base/ramps.ts";
-import { useRoom } from "../base/use_room.ts";
+import { indexAfterKey } from "../base/scales.ts";
+import { elide, formatNumber, percent, shortened, visible } from "../base/text.ts";
 import { type Head, headName, shortFactor } from "./changes.ts";
 import { lossOf } from "./effects.ts";
 import { type Column, isMoved } from "./flip.ts";

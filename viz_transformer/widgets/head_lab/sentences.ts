@@ -1,12 +1,13 @@
 // What the head lab says: what is shown, never why.
 
-import { percent } from "../base/percent.ts";
-import { named, type Piece } from "../base/pieces.ts";
 import {
   formatNumber,
   formatSigned,
   joinPieces,
   markMeaning,
+  named,
+  percent,
+  type Piece,
   quoted,
   runningText,
   shortened,

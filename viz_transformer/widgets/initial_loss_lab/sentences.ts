@@ -1,7 +1,6 @@
 // What the initial loss lab says.
 
-import { formatNumber, runningText, shortNumber } from "../base/text.ts";
-import { named, type Piece } from "../base/pieces.ts";
+import { formatNumber, named, type Piece, runningText, shortNumber } from "../base/text.ts";
 import { type Chosen, evenLoss, logitsAt, type Starts } from "./starts.ts";
 
 export const stdText = (std: number): string => shortNumber(std, 3);

@@ -1,6 +1,6 @@
 // What each library makes of a row of the mask, as it is sent and as it is told.
 
-import { decodeWeights } from "../base/weights.ts";
+import { decodeWeights } from "../base/bytes.ts";
 
 /** What a way to compute attention makes of a row, or why it refuses. */
 interface Library {

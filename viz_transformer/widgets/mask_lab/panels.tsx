@@ -1,9 +1,8 @@
 // What can be unfolded in the inspector: what each library makes of a row, how the shapes join, and the code.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { type Theme, textColourOn } from "../base/colour.ts";
+import { css, textColourOn, type Theme, weightRgb } from "../base/colour.ts";
 import { formatNumber, quoted, visible } from "../base/text.ts";
-import { css, weightRgb } from "../base/ramps.ts";
 import { maskCode } from "./code.ts";
 import { type ComposedMask, emptyRows, type MaskState, type Words } from "./composition.ts";
 import { type LibrariesReply, readLibraries, rowVerdict } from "./libraries.ts";

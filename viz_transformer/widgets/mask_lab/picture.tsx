@@ -1,7 +1,7 @@
 // The picture of the mask lab: the mask as a grid to paint, and what streams through it to the outputs.
 
 import { useRef, useState } from "preact/hooks";
-import { type Cell, moveInTable } from "../base/cells.ts";
+import { type Cell, moveInTable } from "../base/keys.ts";
 import { elide, markMeaning, visible } from "../base/text.ts";
 import { cellText, type ComposedMask, describeMaskCell, emptyRows, isWord } from "./composition.ts";
 import { cellAt, cellsBetween, hatchPath, type Layout, streamsOf } from "./layout.ts";

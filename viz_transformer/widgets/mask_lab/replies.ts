@@ -1,8 +1,8 @@
 // The replies to a question about a mask: the newest is kept while the next one is awaited.
 
 import { useRef } from "preact/hooks";
+import { useKernel } from "../base/hooks.ts";
 import { canonicalJson, type Model } from "../base/kernel.ts";
-import { useKernel } from "../base/use_kernel.ts";
 import type { MaskState, Words } from "./composition.ts";
 import { type Ask, maskRequest } from "./requests.ts";
 

@@ -2,16 +2,15 @@
 // come from the same numbers, so that they never disagree.
 
 import shared from "../../shared.json" with { type: "json" };
-import { quoted } from "../base/text.ts";
-import { named, type Piece } from "../base/pieces.ts";
+import { named, type Piece, quoted } from "../base/text.ts";
 import { type ComposedMask, emptyRows, isWord, type MaskState } from "./composition.ts";
 import {
   countLeaks,
   countMoved,
-  type LeakRow,
-  type Leaks,
   largestLeak,
+  type LeakRow,
   leakRows,
+  type Leaks,
   type Selected,
 } from "./leaks.ts";
 import { whyNotLonger } from "./requests.ts";

@@ -1,12 +1,12 @@
 // The mask lab: a mask composed from parts or painted, and what leaks through it in a live model.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Cell } from "../base/cells.ts";
-import { visible } from "../base/text.ts";
+import { useRoom } from "../base/hooks.ts";
+import type { Cell } from "../base/keys.ts";
 import { tween } from "../base/motion.ts";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { useRoom } from "../base/use_room.ts";
+import { visible } from "../base/text.ts";
 import {
   composeMask,
   emptyRows,
@@ -17,7 +17,7 @@ import {
 } from "./composition.ts";
 import { Header, Inspector, MaskControls, Options } from "./controls.tsx";
 import { type Contents, layOut } from "./layout.ts";
-import { type LeaksReply, leakRows, leakToShow, readLeaks } from "./leaks.ts";
+import { leakRows, type LeaksReply, leakToShow, readLeaks } from "./leaks.ts";
 import { Picture } from "./picture.tsx";
 import { firstLook, type Preset } from "./presets.ts";
 import { useReply } from "./replies.ts";

@@ -2,14 +2,14 @@
 // and a sentence that moves.
 
 import { useMemo } from "preact/hooks";
-import { stepsBetween } from "../base/scales.ts";
-import { formatNumber } from "../base/text.ts";
+import { useTween } from "../base/hooks.ts";
 import { Knob } from "../base/knob.tsx";
 import { handOf, limitOf, lookAlikes, pairsOf, reachOf } from "../base/positions/hands.ts";
 import { Heat } from "../base/positions/heat.tsx";
 import { positionAt, yOf } from "../base/positions/layout.ts";
 import { Dial, type Place } from "../base/positions/picture.tsx";
-import { useTween } from "../base/use_tween.ts";
+import { stepsBetween } from "../base/scales.ts";
+import { formatNumber } from "../base/text.ts";
 import { at, type Matrix } from "./matrix.ts";
 import type { Told } from "./sentences.ts";
 import type { Shifted } from "./shift.ts";

@@ -2,10 +2,9 @@
 // how far its vector moves.
 
 import type { Theme } from "../base/colour.ts";
-import { elide, formatWeight, visible } from "../base/text.ts";
+import { useRoom, useTween } from "../base/hooks.ts";
 import { Knob } from "../base/knob.tsx";
-import { useRoom } from "../base/use_room.ts";
-import { useTween } from "../base/use_tween.ts";
+import { elide, formatWeight, visible } from "../base/text.ts";
 import { placed } from "./orders.ts";
 import type { Reply } from "./sentences.ts";
 

@@ -1,10 +1,10 @@
 // The prediction: a question, controls to answer it once, the guess beside the truth, and what is then revealed.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { pngAddress } from "../base/bytes.ts";
 import { Problem, Push, Verdict } from "../base/card.tsx";
 import { addChildView } from "../base/child_view.ts";
 import type { Model } from "../base/kernel.ts";
-import { pngAddress } from "../base/png.ts";
 import { paragraphsOf } from "../base/prose.ts";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Answers } from "./answers.tsx";

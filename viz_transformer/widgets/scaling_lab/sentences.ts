@@ -1,7 +1,6 @@
 // What the scaling lab says: the headline, the line below it, the equation and the Python that gives the same.
 
-import { shortNumber } from "../base/text.ts";
-import { percent } from "../base/percent.ts";
+import { percent, shortNumber } from "../base/text.ts";
 
 export const headlineOf = (width: number, largest: number): string =>
   `d_k = ${width}: a query’s largest weight is ${percent(largest)}, on average`;

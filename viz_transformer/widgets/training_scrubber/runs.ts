@@ -1,10 +1,9 @@
 // Recorded runs: their numbers, their heads at a moment, and both in words. No DOM.
 
+import { halfTable } from "../base/bytes.ts";
+import { TASKS } from "../base/kinds.ts";
 import { nearestValue } from "../base/scales.ts";
-import { TASKS } from "../base/tasks.ts";
-import { differences } from "../base/text_difference.ts";
-import { formatNumber, markMeaning, shortNumber, visible } from "../base/text.ts";
-import { halfTable } from "../base/weights.ts";
+import { differences, formatNumber, markMeaning, shortNumber, visible } from "../base/text.ts";
 
 /** A run, with its bytes as numbers. */
 export interface Run {

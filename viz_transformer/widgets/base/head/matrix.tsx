@@ -1,12 +1,11 @@
 // One matrix on the stage: numbers in cells where they have room, else a sheet of colours to point at.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Cell, moveInTable } from "../cells.ts";
 import { fitCanvas, pointerPosition, strokeBox } from "../canvas.ts";
-import { packPixel, type Rgb, type Theme, textColourOn } from "../colour.ts";
-import { elide, formatNumber, visible } from "../text.ts";
+import { css, packPixel, type Rgb, signedRgb, textColourOn, type Theme, weightRgb } from "../colour.ts";
+import { type Cell, moveInTable } from "../keys.ts";
 import { tween } from "../motion.ts";
-import { css, signedRgb, weightRgb } from "../ramps.ts";
+import { elide, formatNumber, visible } from "../text.ts";
 import { type Matrix, matrixOf } from "./arithmetic.ts";
 import { type Mark, roleAt } from "./plan.ts";
 import type { Place } from "./room.ts";

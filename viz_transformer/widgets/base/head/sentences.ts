@@ -1,9 +1,7 @@
 // The words of the stepper: the name of each step, and what it does to the numbers shown.
 
 import { ATTENTION_KINDS } from "../kinds.ts";
-import { quoted } from "../text.ts";
-import { percent } from "../percent.ts";
-import { named, type Piece } from "../pieces.ts";
+import { named, percent, type Piece, quoted } from "../text.ts";
 import {
   argmaxFinite,
   type Choice,

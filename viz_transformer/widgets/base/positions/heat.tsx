@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Theme } from "../colour.ts";
-import { useTween } from "../use_tween.ts";
+import { useTween } from "../hooks.ts";
 import type { Table } from "./hands.ts";
 
 const MOST_CELLS = 20_000; // that move

@@ -5,10 +5,9 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { pointerPosition } from "../canvas.ts";
 import type { Theme } from "../colour.ts";
-import { stepsBetween } from "../scales.ts";
+import { useRoom, useTween } from "../hooks.ts";
 import { Knob } from "../knob.tsx";
-import { useRoom } from "../use_room.ts";
-import { useTween } from "../use_tween.ts";
+import { stepsBetween } from "../scales.ts";
 import {
   angularFrequency,
   handOf,
@@ -25,8 +24,8 @@ import { Heat } from "./heat.tsx";
 import {
   dimensionAt,
   type Layout,
-  type Lens,
   layOut,
+  type Lens,
   lensOf,
   positionAt,
   ticksOf,

@@ -34,3 +34,7 @@ export function CopyCode({ model }: { model: Pick<Model, "get"> }) {
     </div>
   );
 }
+
+export const Code = ({ lines }: { lines: readonly string[] }) => (
+  <pre class="vt-code">{lines.join("\n")}</pre>
+);
