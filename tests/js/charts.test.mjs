@@ -1,16 +1,11 @@
 // Charts: their scales, axes, lines and knobs, and what the views with charts to drag say.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-
-import { layOut, linePath } from "../../viz_transformer/widgets/base/axes.ts";
 import * as scales from "../../viz_transformer/widgets/base/scales.ts";
-import { divisorText, equationOf } from "../../viz_transformer/widgets/scaling_lab/sentences.ts";
-import {
-  endOf,
-  equationOf as rateInNumbers,
-  highestOf,
-} from "../../viz_transformer/widgets/schedule_lab/rates.ts";
+import { test } from "node:test";
+import { layOut, linePath } from "../../viz_transformer/widgets/base/axes.ts";
+import { divisorText, equationOf } from "../../viz_transformer/widgets/scaling_lab/spread.ts";
+import { endOf, equationOf as rateInNumbers, highestOf } from "../../viz_transformer/widgets/schedule_lab/rates.ts";
 import { assertNear, assertTable } from "./helpers.mjs";
 
 test("a scale goes from values to pixels and back, and equal factors are equally long where it is logarithmic", () => {

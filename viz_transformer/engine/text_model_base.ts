@@ -2,12 +2,12 @@
 // do the same.
 
 import { type BeamOptions, beamSearch } from "./decoding/beam.ts";
-import { logSumExp } from "./decoding/distribution.ts";
-import { type SampleOptions, sample } from "./decoding/sampling.ts";
+import { logSumExp } from "./decoding/candidates.ts";
+import { sample, type SampleOptions } from "./decoding/sampling.ts";
 import { UserError } from "./errors.ts";
-import type { Vocabulary } from "./vocabulary.ts";
-import { rowOf, type Matrix } from "./matrix.ts";
+import { type Matrix, rowOf } from "./matrix.ts";
 import type { Model } from "./model.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
 export class TextModel {
   model: Model;

@@ -1,19 +1,8 @@
 // The word vocabulary: one joint vocabulary for both languages, its tokens words and marks.
 // viz_transformer/vocabulary/words.py does the same, and says the same when a text does not suit.
 
-import {
-  NotInPage,
-  SeveralSentencesError,
-  UnknownWordError,
-  UserError,
-  listed,
-  quoted,
-  shortened,
-} from "./errors.ts";
-import { MARKS, joinTokens } from "./marks.ts";
-import { repr } from "./repr.ts";
-import { ratio } from "./similarity.ts";
-import { byCodePoint, fold, makeSpellings, splitSentences, splitText, type Spellings } from "./spelling.ts";
+import { listed, NotInPage, quoted, repr, SeveralSentencesError, shortened, UnknownWordError, UserError } from "./errors.ts";
+import { byCodePoint, fold, joinTokens, makeSpellings, MARKS, ratio, type Spellings, splitSentences, splitText } from "./spelling.ts";
 
 export type Side = "source" | "target";
 

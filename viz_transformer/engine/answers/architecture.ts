@@ -1,17 +1,12 @@
 // The architecture's answers: what stands in every box for a sentence. widgets/architecture/live.py computes the same.
 
 import { keysValuesOf, type MultiHead, multiHeadAttention } from "../attention.ts";
-import { probabilities, topIds } from "../decoding/distribution.ts";
-import { type Embedding, embed } from "../embedding.ts";
-import {
-  type AttentionChanges,
-  attentionChanges,
-  checkedInterventions,
-  type Interventions,
-} from "../interventions.ts";
+import { probabilities, topIds } from "../decoding/candidates.ts";
+import { embed, type Embedding } from "../embedding.ts";
+import { type AttentionChanges, attentionChanges, checkedInterventions, type Interventions } from "../interventions.ts";
 import { branch, type FeedForward, feedForward, merge } from "../layers.ts";
 import { sourceMask, targetMask } from "../masks.ts";
-import { concatenated, countTo, layerNorm, linear, makeMatrix, rowOf, type Matrix } from "../matrix.ts";
+import { concatenated, countTo, layerNorm, linear, makeMatrix, type Matrix, rowOf } from "../matrix.ts";
 import type { Config } from "../parameters.ts";
 import type { Stack } from "../stacks.ts";
 import type { Models } from "../text_model.ts";

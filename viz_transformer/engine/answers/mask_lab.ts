@@ -2,12 +2,11 @@
 //
 // widgets/mask_lab/live.py answers the same requests in Python.
 
-import { probabilities, topIds } from "../decoding/distribution.ts";
-import { UserError } from "../errors.ts";
+import { probabilities, topIds } from "../decoding/candidates.ts";
+import { repr, UserError } from "../errors.ts";
 import { attentionLayers } from "../interventions.ts";
 import { countTo, type Matrix, rowOf } from "../matrix.ts";
 import type { Model } from "../model.ts";
-import { repr } from "../repr.ts";
 import { outputsOf, type Reading, readSentence } from "../rereading.ts";
 import { newestOf } from "../reuse.ts";
 import type { AnyTextModel, Models } from "../text_model.ts";

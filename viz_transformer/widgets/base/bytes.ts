@@ -1,4 +1,4 @@
-// Attention weights from bytes, and the cells beneath each pixel of a picture.
+// What bytes hold: attention weights, numbers and pictures; and the cells beneath each pixel of a picture.
 
 let halves: Float32Array | null = null;
 

@@ -1,4 +1,4 @@
-// A slider with its name and its value.
+// Controls with their names: a slider, a menu, a switch, and a few choices side by side.
 
 import type { ComponentChildren } from "preact";
 

@@ -1,4 +1,4 @@
-// The room that the stage leaves for a picture, measured, so that the picture can fill it.
+// Hooks: the room for a picture, numbers that move to their new values, and the link to what answers a view.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { connectKernel, type Model } from "./kernel.ts";

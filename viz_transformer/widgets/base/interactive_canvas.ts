@@ -1,4 +1,4 @@
-// Pointer and keyboard events on a canvas, and the zoom and pan of a heatmap.
+// A canvas that answers the pointer, the keyboard and screen readers; the zoom and pan of a heatmap.
 
 import { pointerPosition } from "./canvas.ts";
 import { element, focusableCanvas, uniqueId } from "./elements.ts";

@@ -1,4 +1,4 @@
-// The three kinds of attention: their names, and what their axes are.
+// The kinds of attention, the place of a head among them, and the words for the tasks of models.
 
 import shared from "../../shared.json" with { type: "json" };
 

@@ -1,4 +1,4 @@
-// *Copy as Python*: the lines that make a view once more, copied and shown.
+// Python in the inspector: lines of code, and *Copy as Python*, the lines that make a view once more.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Model } from "./kernel.ts";

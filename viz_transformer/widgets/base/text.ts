@@ -1,4 +1,4 @@
-// Tokens and numbers as text. Tokens may hold anything: they reach the page through textContent and
+// Tokens, numbers and sentences as text. Tokens may hold anything: they reach the page through textContent and
 // fillText alone, and invisible characters are replaced by visible ones.
 
 const SPANNING = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]/u; // seen

@@ -5,10 +5,9 @@ import { addChoices } from "./choices.ts";
 import { backgroundBehind, isDark, readTheme, type Theme, watchTheme } from "./colour.ts";
 import { element } from "./elements.ts";
 import { addFrames } from "./frames.ts";
+import { forwardCellKeys, showNewCell } from "./jupyterlab.ts";
 import type { Model } from "./kernel.ts";
-import { forwardCellKeys } from "./notebook_keys.ts";
 import { followProse } from "./prose_links.ts";
-import { showNewCell } from "./scroll_into_sight.ts";
 import { showWaits } from "./waits.ts";
 
 const FONT = 14; // pixels of the text at a `text_size` of 1

@@ -11,26 +11,13 @@ import { pulse } from "../base/motion.ts";
 import { elide, formatWeight, isUnchanged, percent, visible } from "../base/text.ts";
 import { isMany, pathsOf } from "./attention_paths.ts";
 import { onRoomKey, pin, pinOfKind, togglePin, togglePlace, toggleToken } from "./choose.ts";
-import {
-  type Arc,
-  arcAt,
-  arcInView,
-  type ColumnsLayout,
-  columnsLayout,
-  curveOf,
-  scrollTo,
-  thickness,
-  tokenAt,
-  tokensInView,
-} from "./columns.ts";
+import { type Arc, arcAt, arcInView, type ColumnsLayout, columnsLayout, curveOf, drawDots, scrollTo, strokeCurve, thickness, tokenAt, tokensInView } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
 import { movePlace, pinOf, type Place } from "./linked_columns.ts";
-import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
-import type { Room, StageTheme } from "./room.ts";
+import { addRoomCanvas, type Mount, type Picture, type Room, type StageTheme } from "./room.ts";
 import type { Picked } from "./selection.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { drawDots, strokeCurve } from "./strokes.ts";
 
 const LABEL = "Words and who attends to whom: the arrow keys choose query and key";
 const SLIM = 100; // a column whose words get all of its width

@@ -5,7 +5,7 @@ import type { LayerHead } from "../base/head_grid.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { formatNumber, joinPieces, percent, visible } from "../base/text.ts";
 import { type Selection, shownHeads } from "./selection.ts";
-import { keptOf } from "./sentence_pair.ts";
+import { keptOf } from "./shown_part.ts";
 import type { Options } from "./snapshot.ts";
 import type { Entry, WeightStore } from "./weight_store.ts";
 

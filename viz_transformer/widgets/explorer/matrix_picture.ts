@@ -2,27 +2,15 @@
 
 import { pixelRatio } from "../base/canvas.ts";
 import { paintPlaceholder } from "../base/head_grid.ts";
-import {
-  cellAt,
-  drawMatrix,
-  type HeatmapLayout,
-  matrixLayout,
-  moveCell,
-  offscreenCanvas,
-  paintCells,
-  reveal,
-  WHOLE,
-  type Window,
-} from "../base/heatmap.ts";
+import { cellAt, drawMatrix, type HeatmapLayout, matrixLayout, moveCell, offscreenCanvas, paintCells, reveal, WHOLE, type Window } from "../base/heatmap.ts";
 import { addCanvasListeners, addZoom, ARROWS } from "../base/interactive_canvas.ts";
 import { visible } from "../base/text.ts";
 import { onRoomKey, pin, togglePin } from "./choose.ts";
 import { scaled } from "./colour_scale.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
-import { addRoomCanvas, type Picture } from "./mount.ts";
 import { boxMark, type Mark, type Marks, shadeOf } from "./passage.ts";
 import { wordsRead } from "./readout.ts";
-import type { Room } from "./room.ts";
+import { addRoomCanvas, type Picture, type Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 const LABEL = "Weights of the chosen head: the arrow keys choose query and key, plus and minus zoom";

@@ -2,12 +2,11 @@
 
 import { Choice, Range } from "../base/controls.tsx";
 import { ownNumbers } from "../base/head_grid.ts";
-import { PARTS_OF_SCORES } from "./attends_by.ts";
 import { Finder } from "./chips.tsx";
 import { COLOUR_SCALES } from "./colour_scale.ts";
 import type { Room } from "./room.ts";
 import { saveDrawing, savePicture, saveTable } from "./saving.ts";
-import { PAIRS } from "./sentence_pair.ts";
+import { PAIRS, PARTS_OF_SCORES } from "./shown_part.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 const AGGREGATES: [string, string][] = [

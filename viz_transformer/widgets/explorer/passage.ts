@@ -8,8 +8,7 @@ import { element } from "../base/elements.ts";
 import { type Tween, tween } from "../base/motion.ts";
 import type { Curve } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
-import type { Picture } from "./mount.ts";
-import type { Room } from "./room.ts";
+import type { Picture, Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 const LEAST = 0.01; // a weight, or the share of the scale that a change is, below which its mark does not move

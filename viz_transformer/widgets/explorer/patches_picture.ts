@@ -4,18 +4,8 @@ import { element, setText } from "../base/elements.ts";
 import { addCanvasListeners, ARROWS } from "../base/interactive_canvas.ts";
 import { onRoomKey, pin, togglePin } from "./choose.ts";
 import { type Axis, tokenOf } from "./displayed_head.ts";
-import { addRoomCanvas, type Mount } from "./mount.ts";
-import {
-  countApart,
-  drawPicture,
-  imageCanvas,
-  movePatch,
-  patchAt,
-  pictureCaption,
-  type PictureLayout,
-  pictureLayout,
-  tokenApart,
-} from "./patch_picture.ts";
+import { countApart, drawPicture, imageCanvas, movePatch, patchAt, pictureCaption, type PictureLayout, pictureLayout, tokenApart } from "./patch_picture.ts";
+import { addRoomCanvas, type Mount } from "./room.ts";
 import type { Picked } from "./selection.ts";
 
 const LABEL = "The picture: the arrow keys choose the patch that attends";

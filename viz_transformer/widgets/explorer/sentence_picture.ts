@@ -8,15 +8,12 @@ import { addCanvasListeners, ARROWS } from "../base/interactive_canvas.ts";
 import { pulse } from "../base/motion.ts";
 import { elide, percent, visible } from "../base/text.ts";
 import { onRoomKey, pinOfKind } from "./choose.ts";
-import { type Curve, curveAt, pointOf } from "./columns.ts";
+import { type Curve, curveAt, drawDots, pointOf, strokeCurve } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
-import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
 import { wordsRead } from "./readout.ts";
-import type { Room } from "./room.ts";
-import type { Snapshot } from "./snapshot.ts";
-import { drawDots, strokeCurve } from "./strokes.ts";
-import { replacedWord } from "./written.ts";
+import { addRoomCanvas, type Mount, type Picture, type Room } from "./room.ts";
+import { replacedWord, type Snapshot } from "./snapshot.ts";
 
 const LABEL = "The sentence and its translation: the arrow keys go from word to word";
 /** Sizes of words, the room on each side of one and between two; the first with which all fit. */

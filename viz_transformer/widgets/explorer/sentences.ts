@@ -2,26 +2,14 @@
 
 import { type KindHeads, ownNumbers } from "../base/head_grid.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
-import {
-  differencePower,
-  formatWeight,
-  isUnchanged,
-  marksExplained,
-  named,
-  percent,
-  type Piece,
-  powerOfTen,
-  shortened,
-  visible,
-} from "../base/text.ts";
-import { partInHeading, partInWords, traceInPython } from "./attends_by.ts";
+import { differencePower, formatWeight, isUnchanged, marksExplained, named, percent, type Piece, powerOfTen, shortened, visible } from "../base/text.ts";
 import { isMany } from "./attention_paths.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
 import { type DisplayedHead, shareOf } from "./displayed_head.ts";
 import { countApart, type Patches } from "./patch_picture.ts";
 import { wordsRead } from "./readout.ts";
 import { type Cell, shownInWords } from "./selection.ts";
-import { pairInWords } from "./sentence_pair.ts";
+import { pairInWords, partInHeading, partInWords, traceInPython } from "./shown_part.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { scoresInWords } from "./wall_heads.ts";
 import type { Entry } from "./weight_store.ts";

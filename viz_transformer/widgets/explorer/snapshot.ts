@@ -13,19 +13,10 @@ import type { Axis, DisplayedHead, HeadPictures } from "./displayed_head.ts";
 import { linkedColumns, type LinkedPlan, placesOf } from "./linked_columns.ts";
 import { type Patches, patchesOf } from "./patch_picture.ts";
 import { digitsOf, placeOf, readout, restingQuery } from "./readout.ts";
-import {
-  activeCell,
-  type Cell,
-  fitSelection,
-  foundIn,
-  type Picked,
-  type Selection,
-  within,
-} from "./selection.ts";
-import { pairsOf } from "./sentence_pair.ts";
+import { activeCell, type Cell, fitSelection, foundIn, type Picked, type Selection, within } from "./selection.ts";
 import { headline } from "./sentences.ts";
+import { pairsOf } from "./shown_part.ts";
 import type { Entry, WeightStore } from "./weight_store.ts";
-import { writtenOf } from "./written.ts";
 
 const [NO_SCORES, NO_IMAGE, NO_KINDS] = [{} as Scores, {} as Image, [] as string[]];
 /** The viewer's own scores: by name and kind, float32 [layer · head]. */
@@ -348,4 +339,37 @@ function exactWeight(
   const isCell = pinned.query !== null && pinned.key !== null;
   if (linked || !isCell || !shown.plain || !shown.weights || entry.dtype !== "float16") return null;
   return store.exactIfHere(chosen.kind, chosen.layer, chosen.head, chosen.query!, chosen.key!);
+}
+
+/** A sentence, its tokens, the tokens written for it, and the likeliest words where each of them is written. */
+export interface Written {
+  text: string;
+  source: string[];
+  target: string[];
+  next: [word: string, share: number][][];
+}
+
+/** The sentence before, where it differs from this one in a single word: `word`, at the position `at`. */
+export interface Change {
+  at: number;
+  word: string;
+  before: Written;
+}
+
+export function writtenOf(model: Model): { written: Written | null; change: Change | null } {
+  const [written, before] = (["written", "before"] as const).map((name) => {
+    const found: Written | undefined = model.get(name);
+    return found?.source ? found : null;
+  });
+  if (!written || written.source.length !== before?.source.length) return { written, change: null };
+  const places = Array.from(written.source.keys()).filter((at) => written.source[at] !== before.source[at]);
+  const [at] = places;
+  return { written, change: places.length === 1 ? { at, word: before.source[at], before } : null };
+}
+
+/** The word that was written before in place of one of this sentence; null where it is the same. */
+export function replacedWord(written: Written | null, change: Change | null, at: number): string | null {
+  const before = change?.before.target;
+  if (!written || before?.length !== written.target.length || before[at] === written.target[at]) return null;
+  return before[at] ?? null;
 }

@@ -3,9 +3,8 @@
 import { addCanvasListeners, ARROWS } from "../base/interactive_canvas.ts";
 import { chooseHead, onRoomKey, showWall } from "./choose.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
-import { addRoomCanvas, type Mount } from "./mount.ts";
 import { boxMark, shadeOf } from "./passage.ts";
-import type { Room } from "./room.ts";
+import { addRoomCanvas, type Mount, type Room } from "./room.ts";
 import { withHead } from "./selection.ts";
 import { headInWords } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.ts";

@@ -11,7 +11,7 @@ import { connectKernel, type Model } from "../base/kernel.ts";
 import { createLruCache } from "./caches.ts";
 import { measureTraces, type RawTrace } from "./measured_trace.ts";
 import { type Carried, lackingInWords, type Packed, unpack } from "./packed_weights.ts";
-import { keptOf } from "./sentence_pair.ts";
+import { keptOf } from "./shown_part.ts";
 
 export const CACHE_BYTES = 64e6;
 export const SLOW =

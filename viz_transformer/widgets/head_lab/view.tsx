@@ -10,24 +10,13 @@ import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { shortened, visible } from "../base/text.ts";
-import { type Factor, factorOf, type Head, shortFactor, withFactor } from "./changes.ts";
+import { columnsOf, type Factor, factorOf, type Head, isMoved, shortFactor, withFactor } from "./changes.ts";
 import { headEffects } from "./effects.ts";
-import { columnsOf, isMoved } from "./flip.ts";
 import { Heads } from "./heads.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Picture } from "./picture.tsx";
 import { createReplies, givenOf, type Reply, weightsOf } from "./replies.ts";
-import {
-  changeInWords,
-  effectInWords,
-  flipInWords,
-  lookInWords,
-  lookOf,
-  lossInWords,
-  metricName,
-  pressedMetric,
-  valueInWords,
-} from "./sentences.ts";
+import { changeInWords, effectInWords, flipInWords, lookInWords, lookOf, lossInWords, metricName, pressedMetric, valueInWords } from "./sentences.ts";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
 
 const GAP = "<mask>"; // as the model reads it

@@ -7,21 +7,12 @@ import type { Cell } from "../base/keys.ts";
 import { Code } from "../base/python_code.tsx";
 import { Chips, FieldAround } from "../base/sentence.tsx";
 import type { Frame } from "../base/stage_view.tsx";
-import {
-  formatNumber,
-  marksExplained,
-  percent,
-  quoted,
-  runningText,
-  shortened,
-  visible,
-} from "../base/text.ts";
-import { maskCode } from "./code.ts";
+import { formatNumber, marksExplained, percent, quoted, runningText, shortened, visible } from "../base/text.ts";
 import { cellText, describeMaskCell, isWord } from "./composition.ts";
 import type { Likeliest } from "./leaks.ts";
-import { Panel, PANELS } from "./panels.tsx";
+import { maskCode } from "./libraries.ts";
+import { type Page, Panel, PANELS } from "./panels.tsx";
 import { presetOf, PRESETS } from "./presets.ts";
-import type { Page } from "./replies.ts";
 import { whyItMatters } from "./sentences.ts";
 import type { Traits } from "./traits.ts";
 import type { Change, Snapshot } from "./view.tsx";

@@ -7,20 +7,13 @@ import { tween } from "../base/motion.ts";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { visible } from "../base/text.ts";
-import {
-  composeMask,
-  emptyRows,
-  MASK_TRAITS,
-  type MaskState,
-  paintCells,
-  type Words,
-} from "./composition.ts";
+import { composeMask, emptyRows, MASK_TRAITS, type MaskState, paintCells, type Words } from "./composition.ts";
 import { Header, Inspector, MaskControls, Options } from "./controls.tsx";
 import { type Contents, layOut } from "./layout.ts";
 import { leakRows, type LeaksReply, leakToShow, readLeaks } from "./leaks.ts";
+import { useReply } from "./panels.tsx";
 import { Picture } from "./picture.tsx";
 import { firstLook, type Preset } from "./presets.ts";
-import { useReply } from "./replies.ts";
 import { type Shown, told } from "./sentences.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 

@@ -5,8 +5,8 @@ import type { Theme } from "../base/colour.ts";
 import { useRoom, useTween } from "../base/hooks.ts";
 import { Knob } from "../base/knob.tsx";
 import { elide, formatWeight, visible } from "../base/text.ts";
-import { placed } from "./orders.ts";
 import type { Reply } from "./sentences.ts";
+import { placed } from "./shift.ts";
 
 interface LanesProps {
   sentence: readonly string[];

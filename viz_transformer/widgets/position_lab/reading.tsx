@@ -7,8 +7,8 @@ import type { Model } from "../base/kernel.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { runningText } from "../base/text.ts";
 import type { Traits } from "./encodings.ts";
-import { shuffled } from "./orders.ts";
 import type { Reply } from "./sentences.ts";
+import { shuffled } from "./shift.ts";
 
 const OWN = "own"; // the menu's value for an order that is not among those offered
 

@@ -11,8 +11,7 @@ import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { elide, formatNumber, percent, visible } from "../base/text.ts";
 import { HEAD, type Layout, layOut } from "./lanes.ts";
-import { named, three } from "./sentences.ts";
-import { softmaxSteps } from "./softmax.ts";
+import { named, softmaxSteps, three } from "./softmax.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 const { score: LIMIT, times: TIMES } = shared.limits;

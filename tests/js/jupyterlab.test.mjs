@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { forwardCellKeys, runsCell } from "../../viz_transformer/widgets/base/notebook_keys.ts";
+import { forwardCellKeys, runsCell } from "../../viz_transformer/widgets/base/jupyterlab.ts";
 
 /** A view in a cell, a page that has the focus, and the one observer that was made. */
 function pretend(context, { inCell = true } = {}) {
