@@ -8,7 +8,11 @@ import { test } from "node:test";
 import { plainText } from "../../viz_transformer/widgets/base/text.ts";
 import { STOPPED } from "../../viz_transformer/widgets/base/waits.ts";
 import { columnsOf, runsOf } from "../../viz_transformer/widgets/head_lab/changes.ts";
-import { headConfidence, headEffects, rankCorrelation } from "../../viz_transformer/widgets/head_lab/effects.ts";
+import {
+  headConfidence,
+  headEffects,
+  rankCorrelation,
+} from "../../viz_transformer/widgets/head_lab/effects.ts";
 import { layOut, pathOf } from "../../viz_transformer/widgets/head_lab/layout.ts";
 import { createReplies } from "../../viz_transformer/widgets/head_lab/replies.ts";
 import { assertNear, assertTable, withoutMarks } from "./helpers.mjs";

@@ -9,7 +9,12 @@ import * as encodings from "../../viz_transformer/widgets/position_lab/encodings
 import * as matrix from "../../viz_transformer/widgets/position_lab/matrix.ts";
 import * as words from "../../viz_transformer/widgets/position_lab/sentences.ts";
 import { test } from "node:test";
-import { placed, sentenceScores, shiftResult, shuffled } from "../../viz_transformer/widgets/position_lab/shift.ts";
+import {
+  placed,
+  sentenceScores,
+  shiftResult,
+  shuffled,
+} from "../../viz_transformer/widgets/position_lab/shift.ts";
 import { assertNear, assertTable, withoutMarks } from "./helpers.mjs";
 
 const table = encodings.sinusoids(40, 8);

@@ -5,11 +5,28 @@ import * as machine from "../../viz_transformer/widgets/model_summary_lab/model_
 import { test } from "node:test";
 import { pngAddress } from "../../viz_transformer/widgets/base/bytes.ts";
 import { plainText } from "../../viz_transformer/widgets/base/text.ts";
-import { headlineOf as headlineOfBlock, movesOf, moveText } from "../../viz_transformer/widgets/block_lab/spread.ts";
-import { headlineOf, lineOf, logitsAt, stdText } from "../../viz_transformer/widgets/initial_loss_lab/starts.ts";
+import {
+  headlineOf as headlineOfBlock,
+  movesOf,
+  moveText,
+} from "../../viz_transformer/widgets/block_lab/spread.ts";
+import {
+  headlineOf,
+  lineOf,
+  logitsAt,
+  stdText,
+} from "../../viz_transformer/widgets/initial_loss_lab/starts.ts";
 import { headGrids } from "../../viz_transformer/widgets/model_summary_lab/model_parts.ts";
-import { billInWords, consequencesInWords, shapeLines } from "../../viz_transformer/widgets/model_summary_lab/sentences.ts";
-import { correctionInWords, nearestStop, withSize } from "../../viz_transformer/widgets/model_summary_lab/sizes.ts";
+import {
+  billInWords,
+  consequencesInWords,
+  shapeLines,
+} from "../../viz_transformer/widgets/model_summary_lab/sentences.ts";
+import {
+  correctionInWords,
+  nearestStop,
+  withSize,
+} from "../../viz_transformer/widgets/model_summary_lab/sizes.ts";
 import { floats, withoutMarks } from "./helpers.mjs";
 
 test("the moves of one changed word are a row for each part, and rounding is no move", () => {

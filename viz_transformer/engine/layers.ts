@@ -5,7 +5,13 @@
 // sequence, or in decoding the newest word of each text under way. A decoder's layer looks at the
 // source too; in a decoder alone there is none, and its layers are the encoder's behind a causal mask.
 
-import { type KeysValues, keysValuesOf, type MultiHead, multiHeadAttention, readAttention } from "./attention.ts";
+import {
+  type KeysValues,
+  keysValuesOf,
+  type MultiHead,
+  multiHeadAttention,
+  readAttention,
+} from "./attention.ts";
 import { attentionChanges, type Interventions } from "./interventions.ts";
 import { addMatrices, layerNorm, linear, type Linear, type Matrix, type Norm } from "./matrix.ts";
 import { type Config, readLinear, readNorm, type Weights } from "./parameters.ts";

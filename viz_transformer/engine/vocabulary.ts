@@ -1,8 +1,27 @@
 // The word vocabulary: one joint vocabulary for both languages, its tokens words and marks.
 // viz_transformer/vocabulary/words.py does the same, and says the same when a text does not suit.
 
-import { listed, NotInPage, quoted, repr, SeveralSentencesError, shortened, UnknownWordError, UserError } from "./errors.ts";
-import { byCodePoint, fold, joinTokens, makeSpellings, MARKS, ratio, type Spellings, splitSentences, splitText } from "./spelling.ts";
+import {
+  listed,
+  NotInPage,
+  quoted,
+  repr,
+  SeveralSentencesError,
+  shortened,
+  UnknownWordError,
+  UserError,
+} from "./errors.ts";
+import {
+  byCodePoint,
+  fold,
+  joinTokens,
+  makeSpellings,
+  MARKS,
+  ratio,
+  type Spellings,
+  splitSentences,
+  splitText,
+} from "./spelling.ts";
 
 export type Side = "source" | "target";
 

@@ -3,7 +3,12 @@
 import { keysValuesOf, type MultiHead, multiHeadAttention } from "../attention.ts";
 import { probabilities, topIds } from "../decoding/candidates.ts";
 import { embed, type Embedding } from "../embedding.ts";
-import { type AttentionChanges, attentionChanges, checkedInterventions, type Interventions } from "../interventions.ts";
+import {
+  type AttentionChanges,
+  attentionChanges,
+  checkedInterventions,
+  type Interventions,
+} from "../interventions.ts";
 import { branch, type FeedForward, feedForward, merge } from "../layers.ts";
 import { sourceMask, targetMask } from "../masks.ts";
 import { concatenated, countTo, layerNorm, linear, makeMatrix, type Matrix, rowOf } from "../matrix.ts";

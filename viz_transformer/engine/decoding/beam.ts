@@ -4,7 +4,18 @@ import shared from "../../shared.json" with { type: "json" };
 import { repr, UserError } from "../errors.ts";
 import type { Model } from "../model.ts";
 import type { Vocabulary } from "../vocabulary.ts";
-import { type Beam, type Finished, type Found, type Hypothesis, logSumExp, recordStep, type Row, type Search, type Step, topIds } from "./candidates.ts";
+import {
+  type Beam,
+  type Finished,
+  type Found,
+  type Hypothesis,
+  logSumExp,
+  recordStep,
+  type Row,
+  type Search,
+  type Step,
+  topIds,
+} from "./candidates.ts";
 import { isWhole, openText, type TextOptions } from "./constraints.ts";
 
 const { beam: MOST_BEAMS, length_penalty: MOST_PENALTY } = shared.limits;

@@ -5,7 +5,14 @@ import { repr, UserError } from "../errors.ts";
 import type { Model } from "../model.ts";
 import { makeRandom } from "../random.ts";
 import type { Vocabulary } from "../vocabulary.ts";
-import { type Hypothesis, logProbabilities, probabilities, type Search, type Step, topIds } from "./candidates.ts";
+import {
+  type Hypothesis,
+  logProbabilities,
+  probabilities,
+  type Search,
+  type Step,
+  topIds,
+} from "./candidates.ts";
 import { isWhole, type OpenText, openText, type TextOptions } from "./constraints.ts";
 
 const N_SHOWN = 12; // how much of each distribution's top is kept

@@ -1,5 +1,6 @@
 // The architecture: a whole Transformer as one picture, with a sentence flowing through it, at any depth.
 
+import { consume, hasModifier } from "../base/keys.ts";
 import type { ComponentChild } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Range } from "../base/controls.tsx";
@@ -300,10 +301,9 @@ function Flow({ now, told }: { now: Now; told: string }) {
       }}
       onKeyDown={(event) => {
         const act = keys[event.key];
-        if (!act || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+        if (!act || hasModifier(event) || event.shiftKey) return;
         act();
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
       }}
     >
       <p class="vt-says vt-unseen" role="status">
@@ -364,8 +364,7 @@ function useEscape(node: { current: HTMLElement | null }, now: Now) {
       frame.set(
         frame.traits.opened ? { opened: false } : { depth: DEPTHS[DEPTHS.indexOf(depth) - 1] ?? "model" },
       );
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
       node.current?.focus();
       if (root && depth === "head") root.dataset.cameBack = "true";
     };

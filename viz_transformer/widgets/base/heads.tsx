@@ -1,10 +1,10 @@
 // All heads as small pictures, each a button: one is in the Tab order, and the arrow keys choose the next.
 
+import { ARROWS, consume, hasModifier } from "./keys.ts";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Theme } from "./colour.ts";
 import { moveHead } from "./head_grid.ts";
-import { ARROWS } from "./interactive_canvas.ts";
 import { type HeadPlace, sameHead } from "./kinds.ts";
 
 const MANY = 6; // heads of a layer: above more than these no numbers stand
@@ -48,7 +48,7 @@ const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 export function HeadGrid(props: HeadsProps) {
   const { label, sections, onChoose } = props;
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!ARROWS.includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!ARROWS.includes(event.key) || hasModifier(event)) return;
     // Where the focus is: two keys may come in one frame.
     const [own = "", row, column] = ((event.target as HTMLElement).dataset.head ?? "").split(" ");
     const at = { kind: own, layer: Number(row), head: Number(column) };
@@ -56,8 +56,7 @@ export function HeadGrid(props: HeadsProps) {
     onChoose({ kind, layer, head });
     const grid = event.currentTarget as HTMLElement;
     grid.querySelector<HTMLElement>(`[data-head="${kind} ${layer} ${head}"]`)?.focus();
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   };
   return (
     <div class="vt-head-grid" role="group" aria-label={label} onKeyDown={onKeyDown}>

@@ -1,11 +1,10 @@
 // A canvas that answers the pointer, the keyboard and screen readers; the zoom and pan of a heatmap.
 
+import { consume, hasModifier } from "./keys.ts";
 import { pointerPosition } from "./canvas.ts";
 import { element, focusableCanvas, uniqueId } from "./elements.ts";
 import { type HeatmapLayout, panBy, WHOLE, type Window, zoomAround } from "./heatmap.ts";
 import type { View } from "./view.ts";
-
-export const ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
 
 /**
  * Listen to the pointer and the keyboard on a canvas.
@@ -55,9 +54,8 @@ export function addCanvasListeners<Hit>(
     if (hit) onClick(hit, event);
   });
   listen(canvas, "keydown", (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !onKey(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (hasModifier(event) || !onKey(event)) return;
+    consume(event);
   });
 }
 

@@ -1,4 +1,32 @@
-// The cells of a table that the arrow keys go through.
+// What keys do in a list and in a table.
+
+export const ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
+
+type Modifiers = "ctrlKey" | "metaKey" | "altKey";
+
+/** Whether a key is pressed together with one that makes a command of it. */
+export const hasModifier = ({ ctrlKey, metaKey, altKey }: Pick<KeyboardEvent, Modifiers>): boolean =>
+  ctrlKey || metaKey || altKey;
+
+/** Keep an event from the browser and from all that is around. */
+export function consume(event: Event): void {
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+/** The index among `count` values that a key moves to, or null for any other key. */
+export function indexAfterKey(event: Pick<KeyboardEvent, "key" | Modifiers>, index: number, count: number) {
+  if (hasModifier(event)) return null;
+  const far = Math.max(2, Math.round(count / 10));
+  const by = (
+    { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: far, PageDown: -far } as Record<
+      string,
+      number
+    >
+  )[event.key];
+  const to = by ? index + by : ({ Home: 0, End: count - 1 } as Record<string, number>)[event.key];
+  return to === undefined ? null : Math.min(count - 1, Math.max(0, to));
+}
 
 export interface Cell {
   row: number;

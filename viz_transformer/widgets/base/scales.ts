@@ -81,24 +81,6 @@ export function stepsBetween(low: number, high: number, step: number) {
   return Array.from({ length: Math.round((high - low) / step) + 1 }, (_, i) => low + i * step);
 }
 
-/** The index among `count` values that a key moves to, or null for any other key. */
-export function indexAfterKey(
-  { key, ctrlKey, metaKey, altKey }: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">,
-  index: number,
-  count: number,
-) {
-  if (ctrlKey || metaKey || altKey) return null;
-  const far = Math.max(2, Math.round(count / 10));
-  const by = (
-    { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: far, PageDown: -far } as Record<
-      string,
-      number
-    >
-  )[key];
-  const to = by ? index + by : ({ Home: 0, End: count - 1 } as Record<string, number>)[key];
-  return to === undefined ? null : Math.min(count - 1, Math.max(0, to));
-}
-
 function logOf(value: number, base: number) {
   return Math.log(value) / Math.log(base);
 }

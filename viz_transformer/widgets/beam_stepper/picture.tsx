@@ -1,5 +1,6 @@
 // The picture of a search: its tree as a river, with a button for each candidate.
 
+import { consume, hasModifier } from "../base/keys.ts";
 import type { ComponentChildren, CSSProperties } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useRoom } from "../base/hooks.ts";
@@ -92,15 +93,14 @@ export function Picture(props: PictureProps) {
           if (position) onChoose(position);
         }}
         onKeyDown={(event) => {
-          if (event.ctrlKey || event.metaKey || event.altKey || !positionOf(event) || !scene) return;
+          if (hasModifier(event) || !positionOf(event) || !scene) return;
           const { order } = scene.river.columns[latest.current.step];
           const to = moveInTree(result.steps, latest.current, event.key, order);
           if (!to) return;
           wantsFocus.current = true; // its button may not exist yet
           latest.current = to;
           onChoose(to);
-          event.preventDefault();
-          event.stopPropagation();
+          consume(event);
         }}
       >
         {scene && <Tree scene={scene} />}

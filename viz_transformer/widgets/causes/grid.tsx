@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { css, packPixel, textColourOn, type Theme } from "../base/colour.ts";
 import { useRoom } from "../base/hooks.ts";
 import { ariaGrid } from "../base/interactive_canvas.ts";
-import { moveInTable } from "../base/keys.ts";
+import { consume, hasModifier, moveInTable } from "../base/keys.ts";
 import { elide } from "../base/text.ts";
 import { cellRgb, type Grid, type Place, samePlace } from "./grids.ts";
 
@@ -107,7 +107,7 @@ function Drawn(props: Part) {
     announce.current({ rows, cols: columns, row: here.at, col: here.layer, text });
   });
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (hasModifier(event)) return;
     const to = moveInTable({ row: latest.current.at, col: latest.current.layer }, rows, columns, event.key);
     if (to) {
       focus({ layer: to.col, at: to.row });
@@ -115,8 +115,7 @@ function Drawn(props: Part) {
     } else if (event.key === "Enter" || event.key === " ") {
       (props.onPress ?? props.onChoose)(latest.current, event.shiftKey);
     } else return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   };
   return (
     <div

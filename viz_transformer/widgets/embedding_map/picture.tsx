@@ -1,5 +1,6 @@
 // The map itself: every token a point; lines to the nearest of the chosen one, and the arrows of an analogy.
 
+import { consume } from "../base/keys.ts";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fitCanvas, pointerPosition } from "../base/canvas.ts";
 import type { Theme } from "../base/colour.ts";
@@ -72,8 +73,7 @@ export function Picture({ frame, shown, choose }: PictureProps) {
             if (to < 0) return;
             latest.current = to;
             choose(to);
-            event.preventDefault();
-            event.stopPropagation();
+            consume(event);
           }}
         />
       )}

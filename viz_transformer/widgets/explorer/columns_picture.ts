@@ -2,16 +2,30 @@
 //
 // An arc is as wide and as dark as its weight. What is chosen has its path dark and the rest pale.
 
+import { ARROWS } from "../base/keys.ts";
 import { drawText, fitCanvas } from "../base/canvas.ts";
 import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
 import { element } from "../base/elements.ts";
 import { moveCell } from "../base/heatmap.ts";
-import { addCanvasListeners, ARROWS } from "../base/interactive_canvas.ts";
+import { addCanvasListeners } from "../base/interactive_canvas.ts";
 import { pulse } from "../base/motion.ts";
 import { elide, formatWeight, isUnchanged, percent, visible } from "../base/text.ts";
 import { isMany, pathsOf } from "./attention_paths.ts";
 import { onRoomKey, pin, pinOfKind, togglePin, togglePlace, toggleToken } from "./choose.ts";
-import { type Arc, arcAt, arcInView, type ColumnsLayout, columnsLayout, curveOf, drawDots, scrollTo, strokeCurve, thickness, tokenAt, tokensInView } from "./columns.ts";
+import {
+  type Arc,
+  arcAt,
+  arcInView,
+  type ColumnsLayout,
+  columnsLayout,
+  curveOf,
+  drawDots,
+  scrollTo,
+  strokeCurve,
+  thickness,
+  tokenAt,
+  tokensInView,
+} from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
 import { movePlace, pinOf, type Place } from "./linked_columns.ts";
 import type { Mark, Marks } from "./passage.ts";

@@ -1,7 +1,16 @@
 // All heads as small pictures beside the stage, the chosen one outlined.
 
-import { drawHeadGrid, headAt, type HeadGridLayout, headGridLayout, type KindHeads, moveHead, paintThumbnails } from "../base/head_grid.ts";
-import { addCanvasListeners, ARROWS } from "../base/interactive_canvas.ts";
+import { ARROWS } from "../base/keys.ts";
+import {
+  drawHeadGrid,
+  headAt,
+  type HeadGridLayout,
+  headGridLayout,
+  type KindHeads,
+  moveHead,
+  paintThumbnails,
+} from "../base/head_grid.ts";
+import { addCanvasListeners } from "../base/interactive_canvas.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { chooseHead, onRoomKey } from "./choose.ts";
 import { addRoomCanvas, type Mount } from "./room.ts";

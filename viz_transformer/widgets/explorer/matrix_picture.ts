@@ -1,9 +1,21 @@
 // The weights of the chosen head as a matrix that fills the stage, with a window onto it when it is enlarged.
 
+import { ARROWS } from "../base/keys.ts";
 import { pixelRatio } from "../base/canvas.ts";
 import { paintPlaceholder } from "../base/head_grid.ts";
-import { cellAt, drawMatrix, type HeatmapLayout, matrixLayout, moveCell, offscreenCanvas, paintCells, reveal, WHOLE, type Window } from "../base/heatmap.ts";
-import { addCanvasListeners, addZoom, ARROWS } from "../base/interactive_canvas.ts";
+import {
+  cellAt,
+  drawMatrix,
+  type HeatmapLayout,
+  matrixLayout,
+  moveCell,
+  offscreenCanvas,
+  paintCells,
+  reveal,
+  WHOLE,
+  type Window,
+} from "../base/heatmap.ts";
+import { addCanvasListeners, addZoom } from "../base/interactive_canvas.ts";
 import { visible } from "../base/text.ts";
 import { onRoomKey, pin, togglePin } from "./choose.ts";
 import { scaled } from "./colour_scale.ts";

@@ -1,10 +1,21 @@
 // The picture that a vision model was given, as the chosen query attends to its patches.
 
+import { ARROWS } from "../base/keys.ts";
 import { element, setText } from "../base/elements.ts";
-import { addCanvasListeners, ARROWS } from "../base/interactive_canvas.ts";
+import { addCanvasListeners } from "../base/interactive_canvas.ts";
 import { onRoomKey, pin, togglePin } from "./choose.ts";
 import { type Axis, tokenOf } from "./displayed_head.ts";
-import { countApart, drawPicture, imageCanvas, movePatch, patchAt, pictureCaption, type PictureLayout, pictureLayout, tokenApart } from "./patch_picture.ts";
+import {
+  countApart,
+  drawPicture,
+  imageCanvas,
+  movePatch,
+  patchAt,
+  pictureCaption,
+  type PictureLayout,
+  pictureLayout,
+  tokenApart,
+} from "./patch_picture.ts";
 import { addRoomCanvas, type Mount } from "./room.ts";
 import type { Picked } from "./selection.ts";
 

@@ -1,10 +1,11 @@
 // The sentence and its translation, one below the other: an arc over the words that are read shows where the
 // encoder looks, lines between the two rows show where the decoder looks while it writes.
 
+import { ARROWS } from "../base/keys.ts";
 import { drawText, fitCanvas } from "../base/canvas.ts";
 import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
 import { ownNumbers } from "../base/head_grid.ts";
-import { addCanvasListeners, ARROWS } from "../base/interactive_canvas.ts";
+import { addCanvasListeners } from "../base/interactive_canvas.ts";
 import { pulse } from "../base/motion.ts";
 import { elide, percent, visible } from "../base/text.ts";
 import { onRoomKey, pinOfKind } from "./choose.ts";

@@ -2,7 +2,18 @@
 
 import { type KindHeads, ownNumbers } from "../base/head_grid.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
-import { differencePower, formatWeight, isUnchanged, marksExplained, named, percent, type Piece, powerOfTen, shortened, visible } from "../base/text.ts";
+import {
+  differencePower,
+  formatWeight,
+  isUnchanged,
+  marksExplained,
+  named,
+  percent,
+  type Piece,
+  powerOfTen,
+  shortened,
+  visible,
+} from "../base/text.ts";
 import { isMany } from "./attention_paths.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
 import { type DisplayedHead, shareOf } from "./displayed_head.ts";

@@ -13,7 +13,15 @@ import type { Axis, DisplayedHead, HeadPictures } from "./displayed_head.ts";
 import { linkedColumns, type LinkedPlan, placesOf } from "./linked_columns.ts";
 import { type Patches, patchesOf } from "./patch_picture.ts";
 import { digitsOf, placeOf, readout, restingQuery } from "./readout.ts";
-import { activeCell, type Cell, fitSelection, foundIn, type Picked, type Selection, within } from "./selection.ts";
+import {
+  activeCell,
+  type Cell,
+  fitSelection,
+  foundIn,
+  type Picked,
+  type Selection,
+  within,
+} from "./selection.ts";
 import { headline } from "./sentences.ts";
 import { pairsOf } from "./shown_part.ts";
 import type { Entry, WeightStore } from "./weight_store.ts";

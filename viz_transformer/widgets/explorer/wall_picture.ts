@@ -1,6 +1,7 @@
 // All heads on the stage, as large as they fit, with the labels that they have earned.
 
-import { addCanvasListeners, ARROWS } from "../base/interactive_canvas.ts";
+import { ARROWS } from "../base/keys.ts";
+import { addCanvasListeners } from "../base/interactive_canvas.ts";
 import { chooseHead, onRoomKey, showWall } from "./choose.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
 import { boxMark, shadeOf } from "./passage.ts";

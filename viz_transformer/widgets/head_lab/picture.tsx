@@ -1,11 +1,11 @@
 // The picture: what the chosen head reads, the words before and after, and the loss of each.
 
+import { consume, indexAfterKey } from "../base/keys.ts";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { css, type Theme, weightRgb } from "../base/colour.ts";
 import { useRoom } from "../base/hooks.ts";
 import { tween } from "../base/motion.ts";
-import { indexAfterKey } from "../base/scales.ts";
 import { elide, formatNumber, percent, shortened, visible } from "../base/text.ts";
 import { type Column, type Head, headName, isMoved, shortFactor } from "./changes.ts";
 import { lossOf } from "./effects.ts";
@@ -220,8 +220,7 @@ function Pin({ shown: { look, read, weights, query: pinned, onQuery }, query, wo
       onKeyDown={(event) => {
         const to = indexAfterKey(event, query, weights.length / read.length);
         if (to === null) return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
         onQuery(to);
         event.currentTarget.ownerSVGElement?.querySelector<SVGGElement>(`[data-query="${to}"]`)?.focus();
       }}
@@ -304,8 +303,7 @@ function Switch({ shown, layout }: Part) {
       onClick={onToggle}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
         onToggle();
       }}
     >

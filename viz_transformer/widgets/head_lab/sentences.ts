@@ -1,7 +1,27 @@
 // What the head lab says: what is shown, never why.
 
-import { formatNumber, formatSigned, joinPieces, markMeaning, named, percent, type Piece, quoted, runningText, shortened } from "../base/text.ts";
-import { type Column, type Factor, type Head, headName, isMoved, runsOf, shortFactor, shortName } from "./changes.ts";
+import {
+  formatNumber,
+  formatSigned,
+  joinPieces,
+  markMeaning,
+  named,
+  percent,
+  type Piece,
+  quoted,
+  runningText,
+  shortened,
+} from "../base/text.ts";
+import {
+  type Column,
+  type Factor,
+  type Head,
+  headName,
+  isMoved,
+  runsOf,
+  shortFactor,
+  shortName,
+} from "./changes.ts";
 import { type Effect, lossOf, rankCorrelation } from "./effects.ts";
 import type { Kind } from "./replies.ts";
 

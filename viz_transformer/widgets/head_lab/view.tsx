@@ -16,7 +16,17 @@ import { Heads } from "./heads.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Picture } from "./picture.tsx";
 import { createReplies, givenOf, type Reply, weightsOf } from "./replies.ts";
-import { changeInWords, effectInWords, flipInWords, lookInWords, lookOf, lossInWords, metricName, pressedMetric, valueInWords } from "./sentences.ts";
+import {
+  changeInWords,
+  effectInWords,
+  flipInWords,
+  lookInWords,
+  lookOf,
+  lossInWords,
+  metricName,
+  pressedMetric,
+  valueInWords,
+} from "./sentences.ts";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
 
 const GAP = "<mask>"; // as the model reads it

@@ -12,7 +12,17 @@ import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { formatNumber, visible } from "../base/text.ts";
-import { type Chosen, codeOf, evenLoss, headlineOf, lineOf, logitsAt, sentenceText, type Starts, stdText } from "./starts.ts";
+import {
+  type Chosen,
+  codeOf,
+  evenLoss,
+  headlineOf,
+  lineOf,
+  logitsAt,
+  sentenceText,
+  type Starts,
+  stdText,
+} from "./starts.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 const LABEL = "standard deviation of the embeddings";

@@ -7,7 +7,15 @@ import type { Cell } from "../base/keys.ts";
 import { Code } from "../base/python_code.tsx";
 import { Chips, FieldAround } from "../base/sentence.tsx";
 import type { Frame } from "../base/stage_view.tsx";
-import { formatNumber, marksExplained, percent, quoted, runningText, shortened, visible } from "../base/text.ts";
+import {
+  formatNumber,
+  marksExplained,
+  percent,
+  quoted,
+  runningText,
+  shortened,
+  visible,
+} from "../base/text.ts";
 import { cellText, describeMaskCell, isWord } from "./composition.ts";
 import type { Likeliest } from "./leaks.ts";
 import { maskCode } from "./libraries.ts";

@@ -7,7 +7,14 @@ import { tween } from "../base/motion.ts";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { visible } from "../base/text.ts";
-import { composeMask, emptyRows, MASK_TRAITS, type MaskState, paintCells, type Words } from "./composition.ts";
+import {
+  composeMask,
+  emptyRows,
+  MASK_TRAITS,
+  type MaskState,
+  paintCells,
+  type Words,
+} from "./composition.ts";
 import { Header, Inspector, MaskControls, Options } from "./controls.tsx";
 import { type Contents, layOut } from "./layout.ts";
 import { leakRows, type LeaksReply, leakToShow, readLeaks } from "./leaks.ts";

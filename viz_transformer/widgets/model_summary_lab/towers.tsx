@@ -2,7 +2,16 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { zoomOf } from "../base/canvas.ts";
-import { type Axis, count, follows, headGrids, learnedBy, learnedByAll, type Part, type SizeName } from "./model_parts.ts";
+import {
+  type Axis,
+  count,
+  follows,
+  headGrids,
+  learnedBy,
+  learnedByAll,
+  type Part,
+  type SizeName,
+} from "./model_parts.ts";
 import { billInWords, shapeLines } from "./sentences.ts";
 
 const MOST_SHEETS = 6; // of a stack, drawn behind its layer

@@ -13,7 +13,17 @@ import { Chips } from "../base/sentence.tsx";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
 import { shortNumber } from "../base/text.ts";
-import { codeOf, divisorText, equationOf, fraction, headlineOf, histogram, readHalves, rowWeights, variance } from "./spread.ts";
+import {
+  codeOf,
+  divisorText,
+  equationOf,
+  fraction,
+  headlineOf,
+  histogram,
+  readHalves,
+  rowWeights,
+  variance,
+} from "./spread.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 const [LIMIT, BINS, ROWS] = [60, 80, 12]; // of the histogram, and the queries shown; plots/softmax.py has the same

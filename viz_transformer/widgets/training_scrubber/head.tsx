@@ -1,5 +1,6 @@
 // The chosen head of a run at its moment, large: its weights move to those of another moment.
 
+import { ARROWS } from "../base/keys.ts";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { pixelRatio, zoomOf } from "../base/canvas.ts";
 import type { Theme } from "../base/colour.ts";
@@ -12,7 +13,7 @@ import {
   paintCells,
 } from "../base/heatmap.ts";
 import { useRoom, useTween } from "../base/hooks.ts";
-import { addCanvas, addCanvasListeners, ARROWS } from "../base/interactive_canvas.ts";
+import { addCanvas, addCanvasListeners } from "../base/interactive_canvas.ts";
 import { visible } from "../base/text.ts";
 import type { Cell, Heads } from "./runs.ts";
 

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { fitCanvas, pointerPosition, strokeBox } from "../canvas.ts";
 import { css, packPixel, type Rgb, signedRgb, textColourOn, type Theme, weightRgb } from "../colour.ts";
-import { type Cell, moveInTable } from "../keys.ts";
+import { type Cell, consume, hasModifier, moveInTable } from "../keys.ts";
 import { tween } from "../motion.ts";
 import { elide, formatNumber, visible } from "../text.ts";
 import { type Matrix, matrixOf } from "./arithmetic.ts";
@@ -138,13 +138,12 @@ function Numbers(props: MatrixProps) {
       }}
       onKeyDown={(event) => {
         const here = cellOf(event); // two keys may come in one frame
-        if (!here || event.ctrlKey || event.metaKey || event.altKey) return;
+        if (!here || hasModifier(event)) return;
         const to = moveInTable(here, rows, cols, event.key);
         if (to) focus(to);
         else if (event.key === "Enter" || event.key === " ") onChoose(here);
         else return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
       }}
     >
       <tbody>
@@ -213,15 +212,14 @@ function Sheet(props: MatrixProps) {
         onChoose(found);
       }}
       onKeyDown={(event) => {
-        if (event.ctrlKey || event.metaKey || event.altKey) return;
+        if (hasModifier(event)) return;
         const to = moveInTable(at.current, rows, cols, event.key);
         if (to) {
           at.current = to;
           onPoint(to);
         } else if (event.key === "Enter" || event.key === " ") onChoose(at.current);
         else return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
       }}
     />
   );
