@@ -11,7 +11,6 @@ import { likeliestFirst, logProbsOf, TextModel } from "./text_model_base.ts";
 import { Trace } from "./trace.ts";
 import { MASK } from "./vocabulary.ts";
 
-/** How people write a gap. */
 const GAP = /\[\?\]|<mask>|\[mask\]|_{2,}/gi;
 
 export class MaskedModel extends TextModel {
@@ -100,7 +99,6 @@ export class MaskedModel extends TextModel {
     return { ids, gap: ids.indexOf(this.vocabulary.maskId!) };
   }
 
-  /** The id of the word that an answer has in the gap. */
   wordIn(answer: string | string[], ids: number[], gap: number) {
     const filled = this.idsRead(answer);
     const differing = filled.map((id, i) => (id === ids[i] ? -1 : i)).filter((i) => i >= 0);

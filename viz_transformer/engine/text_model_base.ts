@@ -40,13 +40,11 @@ export class TextModel {
 
 /** A model that writes word by word. `given(text)` is what it reads before. */
 export abstract class WritingModel extends TextModel {
-  /** The whole beam search. */
   decode(text = "", options: Omit<BeamOptions, "maxLength"> = {}) {
     const given = this.given(text);
     return beamSearch(this.model, given, this.vocabulary, { ...options, maxLength: this.mostWords(given) });
   }
 
-  /** A text that is drawn word by word. */
   sample(text = "", options: Omit<SampleOptions, "maxLength"> = {}) {
     const given = this.given(text);
     return sample(this.model, given, this.vocabulary, { ...options, maxLength: this.mostWords(given) });

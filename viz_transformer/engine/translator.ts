@@ -13,7 +13,6 @@ const LEAST_SHOWN = 0.005; // a smaller probability has no bar
 export class Translator extends WritingModel {
   task = "translate" as const;
 
-  /** The tokens of a translation. */
   answer(text: string, interventions: Interventions | null = null) {
     return this.decode(text, { interventions }).hypotheses[0].tokens;
   }

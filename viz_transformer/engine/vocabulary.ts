@@ -74,7 +74,6 @@ export class Vocabulary {
     };
   }
 
-  /** One side's words, sorted. */
   words(side: Side = "source") {
     return [...this.known[side]].sort(byCodePoint);
   }

@@ -148,7 +148,6 @@ function runSublayer(
   return { output: attended.output, weights: attended.weights[0] };
 }
 
-/** The words' vectors before anything is added to them. */
 function wordsAlone({ words, scale }: Embedding, ids: number[]) {
   const rows = concatenated(ids.map((id) => rowOf(words, id)));
   return makeMatrix(
@@ -158,7 +157,6 @@ function wordsAlone({ words, scale }: Embedding, ids: number[]) {
   );
 }
 
-/** The likeliest tokens of each position, with their probabilities. */
 function likeliest(logits: Matrix, tokens: string[]) {
   return countTo(logits.rows).map((position) => {
     const row = probabilities(rowOf(logits, position)); // [vocab]

@@ -51,7 +51,6 @@ function foundTokens(task: string, trace: Trace, target: string[]) {
   return task === "fill" ? [target[trace.sourceTokens.indexOf(MASK)]] : trace.queryTokens("decoder");
 }
 
-/** The kinds of attention that a trace has, each with its weights. */
 function kindsOf({ attention }: Trace) {
   return Object.entries(attention) as [Kind, AttentionWeights][];
 }

@@ -65,7 +65,6 @@ function isBatch(given: Partial<Batch> | null, kind: Kind): given is Batch {
   );
 }
 
-/** The right mask of each kind of attention for one sentence. */
 function correctMasks(source: number[], target: number[], padId: number) {
   return {
     encoder: paddingMask(source, padId), // [source, source]

@@ -100,7 +100,6 @@ function leaksReply(
   };
 }
 
-/** Of each model's newest request. */
 const newestLeaks = new WeakMap<Model, Map<string, Leaks>>();
 
 type Leaks = ReturnType<typeof leaksOf>;
@@ -149,7 +148,6 @@ function readable(kind: Kind, { source, target, mask, correct }: MaskedSentence)
   return { source, target, masks: { ...correct, [kind]: mask } };
 }
 
-/** The sentences with more padding. */
 function readLonger(vocabulary: Vocabulary, kind: Kind, sentences: MaskedSentence[], given: Longer) {
   const longer = readBatch(vocabulary, kind, given);
   const query = SIDES_OF[kind].query;

@@ -114,14 +114,12 @@ function Stacked({ scene, stack }: { scene: Scene; stack: Stack }) {
   );
 }
 
-/** One part of the model across its lanes. */
 function Part({ scene, column }: { scene: Scene; column: Column }) {
   if (column.kind === "strip") return <Strips scene={scene} column={column} />;
   if (column.kind === "node" || column.kind === "feed_forward") return <Node scene={scene} column={column} />;
   return <Framed scene={scene} column={column} />;
 }
 
-/** The title above a column. */
 function Title({ scene, column, text = column.title }: { scene: Scene; column: Column; text?: string }) {
   const { lanes, theme } = scene;
   const size = 0.85 * lanes.unit;

@@ -173,7 +173,6 @@ function Pace({ frame: { traits, set } }: { frame: Frame<Traits> }) {
   );
 }
 
-/** Where one can go from here. */
 function doorsOf({ box, depth, frame, head }: Now): [name: string, box: string, depth: Depth][] {
   const { boxes } = frame.traits;
   if (depth === "block") return [[`Step inside head ${head ?? 0}`, box.key, "head"]];
@@ -190,7 +189,6 @@ function doorsOf({ box, depth, frame, head }: Now): [name: string, box: string, 
   });
 }
 
-/** The words that are read and written, to choose one. */
 function Words({ now, edit }: { now: Now; edit: ComponentChild }) {
   const { frame, reply, box, chosen, rows, steps } = now;
   const { boxes } = frame.traits;
@@ -247,7 +245,6 @@ function choiceOf({ frame, box, rows, depth }: Now, stack: Stack, row: number): 
   return same ? { row, box: same.key, depth: depthIn(same, depth) } : {};
 }
 
-/** The picture in its room. */
 function Flow({ now, told }: { now: Now; told: string }) {
   const { frame, reply, box, depth, head, steps, row, go } = now;
   const { traits, set, theme } = frame;

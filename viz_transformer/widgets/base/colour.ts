@@ -145,7 +145,6 @@ function plainColour(colour: string) {
   return pixel.getImageData(0, 0, 1, 1).data;
 }
 
-/** The element that an element lies in. */
 function around(element: Element): Element | null {
   const tree = element.parentNode;
   return element.assignedSlot ?? element.parentElement ?? (tree instanceof ShadowRoot ? tree.host : null);

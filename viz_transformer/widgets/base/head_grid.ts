@@ -137,7 +137,6 @@ export function sortedHeads(
   return slots;
 }
 
-/** The place of the i-th head, in the order of layers. */
 function layerHead(i: number, heads: number): LayerHead {
   return [Math.floor(i / heads), i % heads];
 }
@@ -179,7 +178,6 @@ export function moveHead(
   return { kind: to.entry.kind, layer: toLayer, head: toHead };
 }
 
-/** The index of a head in its section. */
 function slotOf({ heads, slots }: Pick<KindHeads, "heads" | "slots">, layer: number, head: number) {
   return slots ? slots.findIndex(([one, other]) => one === layer && other === head) : layer * heads + head;
 }

@@ -141,7 +141,6 @@ function Fold(props: {
   );
 }
 
-/** What was looked at to write the candidate. */
 function Looks(props: InspectorProps & { attention: NonNullable<SearchResult["attention"]> }) {
   const { frame, result, explained, place, attention } = props;
   const { step, index } = explained;
@@ -184,7 +183,6 @@ function Looks(props: InspectorProps & { attention: NonNullable<SearchResult["at
   );
 }
 
-/** All candidates of the step, with their numbers and what became of them. */
 function Candidates({ frame, result, step, explained, onChoose }: InspectorProps) {
   const all = result.steps[step];
   const kept = all.filter(({ status }) => status === "kept").length;

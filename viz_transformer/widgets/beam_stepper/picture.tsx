@@ -182,7 +182,6 @@ function Tree({ scene }: { scene: Scene }) {
   );
 }
 
-/** What leads to the candidates of a step. */
 function Flows({ scene, number }: { scene: Scene; number: number }) {
   const { river, result, path, step } = scene;
   const { branches, cuts } = river.columns[number];

@@ -168,7 +168,6 @@ function carriedRequests({ traits, model }: Frame<Traits>) {
     .filter(({ text, method }) => text === traits.sentence && method === traits.method);
 }
 
-/** What is read, with what the candidate looks at; and what is written so far. */
 function Words({
   now,
   node,
@@ -216,7 +215,6 @@ function Words({
   );
 }
 
-/** The three ways to write, each as far as it has come. */
 function Ways({ now, ways }: { now: Now; ways: Way[] }) {
   const { frame, live } = now;
   const { checkpoint, checkpoints } = frame.traits;
@@ -269,7 +267,6 @@ function Text({ way: { tokens, logProb }, other }: { way: Way; other: string[] }
   );
 }
 
-/** The steps, and what the search is made with. */
 function Steps({ now: { frame, result, step, live, goTo } }: { now: Now }) {
   const { method, seed } = frame.traits;
   const last = result.steps.length - 1;

@@ -257,7 +257,6 @@ function Layers({ grid, layout, unit, theme }: Part) {
   );
 }
 
-/** What stands in cells that are wide enough. */
 function Texts({ grid, layout, theme, unit }: Part) {
   const { left, top, cell, row } = layout;
   if (cell < WIDE_CELL || row < HIGH_CELL) return null;

@@ -98,7 +98,6 @@ function Bars({ one }: { one: Counted }) {
   );
 }
 
-/** The shares of the answers. */
 function Inspector({ one: { options, first, after } }: { one: Counted }) {
   const share = (counts: readonly number[], at: number) =>
     sumOf(counts) ? percent(counts[at]! / sumOf(counts)) : "–";

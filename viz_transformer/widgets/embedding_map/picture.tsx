@@ -133,7 +133,6 @@ function paint(canvas: HTMLCanvasElement, painted: Painted): void {
   drawNames(context, { ...painted, pixels }, hovered < 0 ? needed : [...needed, hovered], colourOf);
 }
 
-/** The names of what is needed, and as many others as have room. */
 function drawNames(
   context: CanvasRenderingContext2D,
   { embeddings, pixels, room, theme, unit }: Painted,

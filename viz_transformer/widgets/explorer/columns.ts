@@ -126,7 +126,6 @@ export function curveAt<Line extends { curve: Curve; value: number; half?: numbe
   return best;
 }
 
-/** How far a point is from a curve. */
 function distanceTo(curve: Curve, x: number, y: number): number {
   let [least, [fromX, fromY]] = [Number.POSITIVE_INFINITY, pointOf(curve, 0)];
   for (let step = 1; step <= STEPS; step++) {

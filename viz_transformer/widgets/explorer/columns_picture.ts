@@ -315,14 +315,12 @@ function drawnArcs(
   return [...(others ? inOrder(others, () => true) : []), ...inOrder(paths, (arc) => !isChosen(arc))];
 }
 
-/** The place of an arc's colour on its scale. */
 function shadeOfArc({ value, isPale }: DrawnArc, limit: number | null): number {
   if (limit === null) return isPale ? PALE * Math.abs(value) + 0.04 : value;
   const strength = 0.5 * Math.min(1, Math.abs(value)) * (isPale ? 0.3 : 1);
   return value < 0 ? 0.5 - strength : 0.5 + strength;
 }
 
-/** The arc between two places that are chosen. */
 function arcOfCell([one, other]: Place[]): Omit<Arc, "value"> {
   const [left, right] = one!.column < other!.column ? [one!, other!] : [other!, one!];
   return { at: left.column, left: left.index, right: right.index };

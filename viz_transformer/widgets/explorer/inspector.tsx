@@ -131,7 +131,6 @@ function numberOf(shown: DisplayedHead, weight: number): string {
   return formatWeight(weight, limit, entry.least);
 }
 
-/** The strongest weight of what is active, with its rank. */
 function Pair({ shown, read }: { shown: DisplayedHead; read: Readout }) {
   const [pair] = read.pairs;
   if (!pair) return null;

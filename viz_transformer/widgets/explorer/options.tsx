@@ -88,7 +88,6 @@ export function Options({ room, snapshot }: Parts) {
   );
 }
 
-/** Which heads are shown as one. */
 function Heads({ room, snapshot }: Parts) {
   const { chosen, entry, state } = snapshot;
   return (
@@ -116,7 +115,6 @@ function Heads({ room, snapshot }: Parts) {
   );
 }
 
-/** Files of what is shown. */
 function Saves({ room, snapshot }: Parts) {
   return (
     <p class="vt-saves vt-beside">

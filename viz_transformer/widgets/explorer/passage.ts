@@ -158,7 +158,6 @@ export class Passage {
     return marks;
   }
 
-  /** Where a node is in the zones. */
   #boxOf(node: HTMLElement): Box {
     const [inner, outer] = [node, this.#zones].map((each) => each.getBoundingClientRect());
     const { left, top, width, height } = inner;

@@ -26,11 +26,8 @@ export interface Patches {
 
 export interface PictureLayout {
   patches: Patches;
-  /** Of the grid. */
   left: number;
-  /** Of the grid. */
   width: number;
-  /** Of the grid. */
   height: number;
   /** Side of a token that is no patch. */
   apart: number;

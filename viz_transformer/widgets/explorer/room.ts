@@ -64,7 +64,6 @@ export class Room {
     };
   }
 
-  /** Begin a frame, and return what it shows. */
   begin(frame: Frame<Traits>): Snapshot {
     this.frame = frame;
     if (this.store.load()) {

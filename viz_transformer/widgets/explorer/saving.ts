@@ -4,7 +4,6 @@ import type { Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { SvgContext } from "./svg_context.ts";
 
-/** Offer a file to the viewer, as the browser does with downloads. */
 function offer(name: string, blob: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);

@@ -204,7 +204,6 @@ function layOut(
   return { words: [...read, ...written], lines: linesOf(snapshot, read, written), font, width, height };
 }
 
-/** The lines, the chosen word's last. */
 function linesOf(snapshot: Snapshot, read: Word[], written: Word[]): Line[] {
   const { pictureOf, lit, options } = snapshot;
   const { target, source } = chosenWords(snapshot);

@@ -199,7 +199,6 @@ export function headInWords(
   return parts.join(" · ");
 }
 
-/** How the layers of two models meet, in sentences. */
 function matchInWords({ layers, matched, attendsBy }: Entry, layer: number): string {
   const traces = ["trace", "other"].map((each) => traceInPython(each, attendsBy)).join(", ");
   const { layers: met, of, heads } = matched!;
@@ -216,7 +215,6 @@ export function coloursInWords({ unnormalised, least }: Pick<Entry, "unnormalise
   return least < 0 ? "Green: above 0. Brown: below 0." : "Green: above 0.";
 }
 
-/** What the patches of a picture show, in sentences. */
 function picturedInWords(
   patches: Patches,
   hasImage: boolean,

@@ -208,7 +208,6 @@ function toldOf(snapshot: Snapshot): string {
   return `${from} to ${to}: ${formatWeight(first.weight, shown.limit, shown.entry.least)}`;
 }
 
-/** The traits that say how it is shown. */
 function readOptions(model: Model, entries: Map<string, Entry>) {
   const pair = model.get("linked") ? "all" : (model.get("pair") ?? "all");
   const segments = model.get("segments") ?? [];
@@ -240,7 +239,6 @@ function readOptions(model: Model, entries: Map<string, Entry>) {
   };
 }
 
-/** The traits that say what is chosen, fitted to the trace. */
 function readSelection(model: Model, entries: Map<string, Entry>) {
   const get = (name: string) => model.get(name) ?? undefined;
   return fitSelection(entries, {
@@ -318,7 +316,6 @@ function sectionsOf(
   );
 }
 
-/** The thumbnails of a kind, of the sentences that are shown. */
 function overviewOf(
   store: WeightStore,
   kind: string,
@@ -327,7 +324,6 @@ function overviewOf(
   return store.overview(kind, pairs[kind] ?? "all", segments);
 }
 
-/** The viewer's own scores of a kind, by name. */
 function scoresOf(scores: Scores, kind: string) {
   const own = Object.entries(scores).filter(([, kinds]) => kinds[kind]);
   return Object.fromEntries(own.map(([name, kinds]) => [name, decodeWeights(kinds[kind], "float32")]));

@@ -104,7 +104,6 @@ function Explorer(frame: Frame<Traits>) {
   );
 }
 
-/** The width and height inside an element's padding. */
 function insideOf(node: HTMLElement) {
   const { paddingLeft, paddingRight, paddingTop, paddingBottom } = getComputedStyle(node);
   const [left, right, top, bottom] = [paddingLeft, paddingRight, paddingTop, paddingBottom].map(parseFloat);
@@ -204,7 +203,6 @@ function Controls({ room, snapshot, picture }: ControlsProps) {
   );
 }
 
-/** The scale of colours. */
 function Legend({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
   const { limit, entry } = snapshot.shown;
   const { theme } = room.frame;

@@ -87,7 +87,6 @@ export function wallLayout(
   return { sections, width, height: Math.max(...heights, TITLE + LOWEST) };
 }
 
-/** The columns and rows of a kind, and the size of its cells. */
 function shapeOf(
   { byLayer, cells, layers, heads }: WallHeads & { kind: string; layers: number; heads: number },
   room: { width: number; height: number },

@@ -190,7 +190,6 @@ interface ChipProps extends Part {
   isLooking?: boolean;
 }
 
-/** A word in its chip. */
 function Chip({ shown, layout, text, x, y, tone, isLooking = false }: ChipProps) {
   const { font, chip, padding } = layout;
   const width = (shown.theme.measure?.(shownWord(text), font, true) ?? 0) + padding;
@@ -232,7 +231,6 @@ function Pin({ shown: { look, read, weights, query: pinned, onQuery }, query, wo
 
 const told = (loss: number) => (loss < 0.005 ? "0" : formatNumber(loss, 2));
 
-/** The loss of each word of the unchanged answer, before and after. */
 function Losses({ shown, layout, was, now }: Part & { was: number[]; now: number[] }) {
   const { columns, before, after, isChanged, theme } = shown;
   const { floor, tallest, unit, slots } = layout;
@@ -285,7 +283,6 @@ function Losses({ shown, layout, was, now }: Part & { was: number[]; now: number
   );
 }
 
-/** The switch of the chosen head, on the arc that it cuts. */
 function Switch({ shown, layout }: Part) {
   const { chosen, factor, look, theme, onToggle } = shown;
   const { x, y } = pathOf(layout, look.query, look.key, isCross(shown));

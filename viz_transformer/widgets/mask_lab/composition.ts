@@ -135,7 +135,6 @@ export function composeMask(words: Words, state: MaskState, extra = 0): Composed
   };
 }
 
-/** The masks that are joined, in order. */
 function maskParts(padded: Words, { kind, padding, causal, mistake }: MaskState, size: Size): MaskPart[] {
   const { sentences, queries, keys } = size;
   const parts: MaskPart[] = [];

@@ -46,7 +46,6 @@ export function rowVerdict(weights: readonly number[], first: readonly number[] 
 
 export type Package = "ours" | "torch";
 
-/** A part of the mask as an expression of our package, or of plain torch. */
 function partExpression({ name, of, shape }: MaskPart, { queries, keys }: ComposedMask, library: Package) {
   const tril = (rows?: number) => `torch.ones(${rows}, ${keys}, dtype=torch.bool).tril()`;
   const isOurs = library === "ours";

@@ -146,7 +146,6 @@ function Grid(props: PictureProps) {
   );
 }
 
-/** The cells, each with what it is in words. */
 function Cells(props: PictureProps & { at: Cell }) {
   const { layout, composed, sentence, chosen, polarity, at } = props;
   const { left, top, row, cell } = layout;

@@ -83,7 +83,6 @@ function toldOfWord(leaks: Leaks, composed: ComposedMask, shown: Shown, rows: Le
   };
 }
 
-/** What the most moved output does. */
 function toldOfOutput({ word, writes }: LeakRow, count: number): Piece[] {
   const query = named("query", word);
   if (!writes || writes.now.word === writes.right.word)

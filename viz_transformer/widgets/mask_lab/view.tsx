@@ -169,7 +169,6 @@ interface MaskRoomProps {
   onPaint: (cells: Cell[], may: boolean) => void;
 }
 
-/** The picture, as large as the room that there is. */
 function MaskRoom({ frame, snapshot, onPoint, onPaint }: MaskRoomProps) {
   const { unit, set } = frame;
   const { box, room } = useRoom();
@@ -202,7 +201,6 @@ function MaskRoom({ frame, snapshot, onPoint, onPaint }: MaskRoomProps) {
   );
 }
 
-/** What the picture has to hold. */
 function contentsOf({ composed, shown, rows }: Snapshot, measure: (text: string) => number): Contents {
   const widest = (names: (string | undefined)[]) =>
     Math.max(0, ...names.map((name) => measure(visible(name ?? ""))));

@@ -196,7 +196,6 @@ export function headGrids({ heads, queries, keys }: { heads: number; queries: nu
   return { path, width: shown * (width + GAP) - GAP + 2, height: height + 2 };
 }
 
-/** The lines of one grid. */
 function gridPath(left: number, top: number, { width, height, rows, cols }: Grid): string {
   const across = Array.from(
     { length: rows + 1 },

@@ -126,7 +126,6 @@ function Box({ part, index, shown }: { part: Part; index: number; shown: Shown }
   );
 }
 
-/** The picture of an attention's weights, to scale. */
 function Grids(sizes: { heads: number; queries: number; keys: number }) {
   const { path, width, height } = headGrids(sizes);
   return (

@@ -86,7 +86,6 @@ function Explanation({ frame }: { frame: Frame<Traits> }) {
   );
 }
 
-/** The verdict, and what is said with it. */
 function Judged({ frame }: { frame: Frame<Traits> }) {
   const { score, told } = verdictOf(frame.traits);
   const inPage = !frame.model.send; // an exported page has nobody to send to
@@ -111,7 +110,6 @@ function Judged({ frame }: { frame: Frame<Traits> }) {
   );
 }
 
-/** The view or the picture that comes with the answer. */
 function Revealed({ frame }: { frame: Frame<Traits> }) {
   const { view, png, width, alt } = frame.traits.revealed as {
     view?: string;

@@ -201,7 +201,6 @@ function Scores({ frame, counts }: { frame: Frame<Traits>; counts: number[] }) {
   );
 }
 
-/** The weights of the first queries. */
 function Weights({ frame, weights, keys }: { frame: Frame<Traits>; weights: number[]; keys: number }) {
   const rows = weights.length / keys;
   return (

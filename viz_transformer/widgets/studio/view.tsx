@@ -59,7 +59,6 @@ function StudioView({ frame }: { frame: Frame<Traits> }) {
   );
 }
 
-/** Focus the door of the open room, or the list of them. */
 function focusDoor(row: Element): void {
   row.querySelector<HTMLElement>("[aria-current], select")?.focus({ preventScroll: true });
 }

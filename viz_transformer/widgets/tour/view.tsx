@@ -171,7 +171,6 @@ interface EditsProps {
   about: string;
 }
 
-/** How the steps are changed, and the menu of every header. */
 function Edits({ frame, canEdit, presented, state, about }: EditsProps) {
   const { set } = frame;
   const remember = (header: Element | null) => {

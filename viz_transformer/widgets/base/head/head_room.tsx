@@ -151,7 +151,6 @@ interface WorkProps {
   onChoose: (cell: Cell) => void;
 }
 
-/** The matrices of a step. */
 function Work({ frame, snapshot, onPoint, onChoose }: WorkProps) {
   const { layer, worked, chosen, step, cell } = snapshot;
   const { box, room } = useRoom();

@@ -89,14 +89,12 @@ function nameKind(name: string): string {
   return ["seen", "k", "turned_k", "v"].includes(name) ? "vt-of-key" : "";
 }
 
-/** A number's colour, or null where it has none. */
 function colourIn({ place, limit, theme }: MatrixProps, value: number): Rgb | null {
   const scale = SCALES[place.name] ?? "signed";
   if (scale === "plain" || !Number.isFinite(value)) return null;
   return scale === "weight" ? weightRgb(value, theme) : signedRgb(value, limit, theme);
 }
 
-/** The cell under an event, or null. */
 function cellOf(event: Event): Cell | null {
   const cell = (event.target as Element).closest<HTMLElement>("td");
   return cell ? { row: Number(cell.dataset.row), col: Number(cell.dataset.col) } : null;

@@ -265,7 +265,6 @@ function LensBand({ place, lens: { from, count } }: { place: Place; lens: Lens }
   );
 }
 
-/** The names of the two waves, each beside a piece of its line. */
 function WaveNames({ layout, unit, theme, pair, isWave }: Place) {
   const names = isWave ? ["sin", "cos"] : [`dimension ${2 * pair}`, `dimension ${2 * pair + 1}`];
   const wide = 28 + unit + (theme.measure?.(names[1], 0.85 * unit, false) ?? 0);
@@ -350,7 +349,6 @@ function Hands(place: Place) {
   );
 }
 
-/** The knob of the chosen pair, at the right end of its lines. */
 function PairKnob({ layout, table, pair, isWave, drag }: Place) {
   const last = pairsOf(table) - 1;
   return (
