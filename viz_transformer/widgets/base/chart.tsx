@@ -30,7 +30,7 @@ interface ChartProps {
 export function Chart({ title, label = title, frame, x, y, least, above, legend, children }: ChartProps) {
   const { box, room } = useRoom();
   const size = SMALL * frame.unit;
-  const measure = (text: string) => frame.theme.measure?.(text, size, false) ?? 0;
+  const measure = (text: string) => frame.theme.measure(text, size, false);
   const plot = room && layOut({ x, y }, room, size, measure, least, above);
   return (
     <figure class="vt-chart" role="group" aria-label={label}>

@@ -6,6 +6,8 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Theme } from "./colour.ts";
 import { moveHead } from "./head_grid.ts";
 import { type HeadPlace, sameHead } from "./kinds.ts";
+import { indices } from "./scales.ts";
+import { paintPixels } from "./canvas.ts";
 
 const MANY = 6; // heads of a layer: above more than these no numbers stand
 
@@ -42,8 +44,6 @@ interface HeadsProps {
   onPress: (head: HeadPlace) => void;
 }
 
-const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
-
 /** The heads of all sections: a row for each layer. */
 export function HeadGrid(props: HeadsProps) {
   const { label, sections, onChoose } = props;
@@ -68,14 +68,14 @@ export function HeadGrid(props: HeadsProps) {
             style={{ "--heads": section.heads, "--layers": section.layers }}
             data-many={section.heads > MANY}
           >
-            {["", ...upTo(section.heads)].map((text) => (
+            {["", ...indices(section.heads)].map((text) => (
               <span class="vt-above-heads" key={text}>
                 {text}
               </span>
             ))}
-            {upTo(section.layers).flatMap((layer) => [
+            {indices(section.layers).flatMap((layer) => [
               <span key={layer}>{layer}</span>,
-              ...upTo(section.heads).map((head) => (
+              ...indices(section.heads).map((head) => (
                 <Small key={head} {...props} section={section} place={{ kind: section.kind, layer, head }} />
               )),
             ])}
@@ -128,9 +128,5 @@ export function paintWeights(
   [rows, cols]: readonly [number, number],
   theme: Theme,
 ): void {
-  const image = new ImageData(cols, rows);
-  const pixels = Array.from(weights, (weight) => theme.ramp[Math.round(255 * weight)]!);
-  new Uint32Array(image.data.buffer).set(pixels);
-  Object.assign(canvas, { width: cols, height: rows });
-  canvas.getContext("2d")!.putImageData(image, 0, 0);
+  paintPixels(canvas, cols, rows, (cell) => theme.ramp[Math.round(255 * weights[cell]!)]!);
 }

@@ -76,6 +76,9 @@ export function nearestValue(
   return best;
 }
 
+/** The numbers from 0 up to a count. */
+export const indices = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
 /** The values from `low` to `high` in steps, both ends among them. */
 export function stepsBetween(low: number, high: number, step: number) {
   return Array.from({ length: Math.round((high - low) / step) + 1 }, (_, i) => low + i * step);

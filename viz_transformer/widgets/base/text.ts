@@ -83,6 +83,9 @@ export function formatSigned(value: number, digits: number) {
   return Number(text) === 0 ? text : `${sign}${text}`;
 }
 
+/** "1 word", "2 words". */
+export const counted = (count: number, one: string) => `${count} ${one}${count === 1 ? "" : "s"}`;
+
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 /**

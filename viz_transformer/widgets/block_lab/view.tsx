@@ -88,7 +88,7 @@ function Picture({ frame, reply, changed, moves, isOld, choose }: PictureProps) 
   const motion = useTween(frame.redraw);
   const shown = motion.move(moves.flat()); // [part · word]
   const { unit } = frame;
-  const measure = (text: string) => frame.theme.measure?.(text, unit, true) ?? 0;
+  const measure = (text: string) => frame.theme.measure(text, unit, true);
   const widest = Math.max(...tokens.map((token) => measure(visible(token))));
   const names = Math.min(widest, (room?.width ?? 0) / 4);
   const column = ((room?.width ?? 0) - names - 8) / parts.length;

@@ -25,7 +25,7 @@ export function Outcome({ clean, corrupted, value, theme, unit }: OutcomeProps) 
   const height = 3.6 * unit;
   const y = 1.9 * unit;
   const told = value === null ? "" : `${percentBack(share)} · ${formatNumber(value, 2)}`;
-  const half = (theme.measure?.(told, unit, true) ?? 0) / 2;
+  const half = theme.measure(told, unit, true) / 2;
   const ends = [
     { name: "corrupted", run: corrupted, at: 0 },
     { name: "clean", run: clean, at: 1 },

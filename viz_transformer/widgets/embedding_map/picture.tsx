@@ -142,7 +142,7 @@ function drawNames(
   const small = 0.85 * unit;
   const name = (token: number, isNeeded: boolean): Name => ({
     ...{ index: token, isNeeded },
-    width: theme.measure?.(visible(embeddings.tokens[token]), isNeeded ? unit : small, isNeeded) ?? 0,
+    width: theme.measure(visible(embeddings.tokens[token]), isNeeded ? unit : small, isNeeded),
   });
   // All over the map, and always the same: in an order that has nothing to do with where they stand.
   const others = Array.from(pixels.keys(), (_, at) => (at * 7919) % pixels.length);

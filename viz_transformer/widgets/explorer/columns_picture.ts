@@ -3,7 +3,7 @@
 // An arc is as wide and as dark as its weight. What is chosen has its path dark and the rest pale.
 
 import { ARROWS } from "../base/keys.ts";
-import { drawText, fitCanvas } from "../base/canvas.ts";
+import { drawText, fitCanvas, roundBox } from "../base/canvas.ts";
 import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
 import { element } from "../base/elements.ts";
 import { moveCell } from "../base/heatmap.ts";
@@ -366,7 +366,7 @@ function drawColumn(
     const digits = numberIn((reach && told.reach[at]?.[index]) ?? 0, limit, own?.entry.least);
     const rgb = isSeen(weight, limit) ? weightColour(weight, limit, theme) : null;
     context.fillStyle = rgb ? `rgb(${rgb})` : roles.raised;
-    roundedBox(context, x + 1, y, widths[at] - 2, box);
+    roundBox(context, [x + 1, y, widths[at] - 2, box], 6);
     context.fill();
     context.lineWidth = isPinned ? 2.2 : 1;
     context.strokeStyle = isPinned ? roles.ink : roles.line;
@@ -448,15 +448,4 @@ function hatch(context: CanvasRenderingContext2D, colour: string): void {
   [context.strokeStyle, context.lineWidth] = [colour, 1.2];
   context.stroke();
   context.restore();
-}
-
-function roundedBox(
-  context: CanvasRenderingContext2D,
-  x: number,
-  y: number,
-  width: number,
-  height: number,
-): void {
-  context.beginPath();
-  context.roundRect(x, y, width, height, 6);
 }

@@ -2,6 +2,7 @@
 // has the same in analysis/head_patterns.py, and a test holds the two equal.
 
 import { specialTokens } from "./token_marks.ts";
+import { indices } from "../base/scales.ts";
 
 const FARTHEST = 8; // how far a positional head may look back or ahead
 const DISTANCES = Array.from({ length: FARTHEST - 1 }, (_, i) => i + 2);
@@ -53,8 +54,6 @@ export function separatorTokens(tokens: string[]) {
     special[i] ? !OPENING.test(token) : PUNCTUATION.test(token.replace(PIECE_MARKS, "")),
   );
 }
-
-const indices = (n: number) => Array.from({ length: n }, (_, i) => i);
 
 function patternOf(
   name: string,

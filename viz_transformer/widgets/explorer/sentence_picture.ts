@@ -2,7 +2,7 @@
 // encoder looks, lines between the two rows show where the decoder looks while it writes.
 
 import { ARROWS } from "../base/keys.ts";
-import { drawText, fitCanvas } from "../base/canvas.ts";
+import { drawText, fitCanvas, roundBox } from "../base/canvas.ts";
 import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
 import { ownNumbers } from "../base/head_grid.ts";
 import { addCanvasListeners } from "../base/interactive_canvas.ts";
@@ -263,31 +263,19 @@ function drawWord(
   const isAsking = isChosen && snapshot.lit.kind === "encoder" && snapshot.lit.query !== null;
   const isRead = word.kind === "encoder" && !isAsking;
   context.fillStyle = isRead ? roles["key-tint"] : roles["query-tint"];
-  context.beginPath();
-  context.roundRect(
-    word.x - word.width / 2,
-    word.y - word.height / 2,
-    word.width,
-    word.height,
-    word.height / 2,
-  );
+  const { x, y, width, height } = word;
+  roundBox(context, [x - width / 2, y - height / 2, width, height], height / 2);
   context.fill();
   if (isChosen) {
     [context.strokeStyle, context.lineWidth] = [roles.ink, 2.2];
     context.stroke();
   }
   const measure = (text: string) => theme.measure(text, layout.font, isChosen);
-  drawText(
-    context,
-    elide(word.text, word.width - Math.min(MARGIN, word.width / 8), measure),
-    word.x,
-    word.y,
-    {
-      font: `${isChosen ? 700 : 400} ${layout.font}px ${theme.family}`,
-      colour: isRead ? roles.key : roles.query,
-      align: "center",
-    },
-  );
+  drawText(context, elide(word.text, width - Math.min(MARGIN, width / 8), measure), x, y, {
+    font: `${isChosen ? 700 : 400} ${layout.font}px ${theme.family}`,
+    colour: isRead ? roles.key : roles.query,
+    align: "center",
+  });
   drawChange(context, word, snapshot, room);
 }
 
@@ -340,8 +328,7 @@ function drawShare(
   const beside = isBeside ? x + thickness(line.value) / 2 + 6 : x - width / 2;
   const left = Math.max(2, Math.min(beside, most - width - 2));
   context.fillStyle = `rgb(${rgb})`;
-  context.beginPath();
-  context.roundRect(left, y - 13, width, 26, 6);
+  roundBox(context, [left, y - 13, width, 26], 6);
   context.fill();
   [context.strokeStyle, context.lineWidth] = [theme.roles.paper, 2];
   context.stroke();

@@ -4,7 +4,7 @@
 // like in the view's own state. A snapshot is taken of both; layout, drawing and interaction read it.
 
 import { decodeWeights } from "../base/bytes.ts";
-import { type HeadPlace, type KindHeads, type LayerHead, sortedHeads } from "../base/head_grid.ts";
+import { type KindHeads, type LayerHead, sortedHeads } from "../base/head_grid.ts";
 import type { Window } from "../base/heatmap.ts";
 import { canAsk, type Model } from "../base/kernel.ts";
 import { formatWeight, plainText, visible } from "../base/text.ts";
@@ -25,6 +25,7 @@ import {
 import { headline } from "./sentences.ts";
 import { pairsOf } from "./shown_part.ts";
 import type { Entry, WeightStore } from "./weight_store.ts";
+import type { HeadPlace } from "../base/kinds.ts";
 
 const [NO_SCORES, NO_IMAGE, NO_KINDS] = [{} as Scores, {} as Image, [] as string[]];
 /** The viewer's own scores: by name and kind, float32 [layer · head]. */

@@ -56,7 +56,7 @@ export function Picture(shown: Shown) {
   const { box, room } = useRoom();
   const motion = useRef(tween()).current;
   const { theme, unit, before, after } = shown;
-  const measure = (text: string, size: number) => theme.measure?.(shownWord(text), size, true) ?? 0;
+  const measure = (text: string, size: number) => theme.measure(shownWord(text), size, true);
   const layout = room && layOut({ ...shown, isCross: isCross(shown) }, { ...room, unit, measure });
   useInView(box.current, shown, layout);
   useLayoutEffect(() => {
@@ -192,7 +192,7 @@ interface ChipProps extends Part {
 
 function Chip({ shown, layout, text, x, y, tone, isLooking = false }: ChipProps) {
   const { font, chip, padding } = layout;
-  const width = (shown.theme.measure?.(shownWord(text), font, true) ?? 0) + padding;
+  const width = shown.theme.measure(shownWord(text), font, true) + padding;
   return (
     <g class={`vt-word ${tone}`} data-looking={isLooking} transform={`translate(${x} ${y})`}>
       <rect x={-width / 2} y={-chip / 2} width={width} height={chip} rx={chip / 2} />
@@ -274,7 +274,7 @@ function Losses({ shown, layout, was, now }: Part & { was: number[]; now: number
               </g>
             ))}
             <text class="vt-tick" x={x} y={floor + 0.9 * unit}>
-              {elide(name, slot - 4, (text) => theme.measure?.(text, 0.85 * unit, false) ?? 0)}
+              {elide(name, slot - 4, (text) => theme.measure(text, 0.85 * unit, false))}
             </text>
           </g>
         );

@@ -33,7 +33,7 @@ export function Lanes(props: LanesProps) {
   const height = Math.max(room?.height ?? 0, least);
   const width = room?.width ?? 0;
   const lane = (height - head) / order.length;
-  const measure = (text: string) => theme.measure?.(text, unit, true) ?? 0;
+  const measure = (text: string) => theme.measure(text, unit, true);
   const widest = Math.max(...sentence.map((word) => measure(visible(word))));
   const column = Math.min(0.26 * width, widest + 2.4 * unit);
   const knob = Math.max(0.36 * width, column + 2 * unit);

@@ -25,7 +25,6 @@ import {
 } from "./encodings.ts";
 import { LikenessInspector, MovedInspector, OneHandInspector, ShuffledInspector } from "./inspector.tsx";
 import { Lanes } from "./lanes.tsx";
-import { memoizeLast } from "./memoize.ts";
 import { type Answered, OrderControls, useReading } from "./reading.tsx";
 import { shiftResult } from "./shift.ts";
 import { TRAITS } from "./traits.ts";
@@ -64,6 +63,15 @@ interface Lab {
   head: ProbeHead;
   cached: ReturnType<typeof caches>;
   answered: Answered;
+}
+
+/** A function that keeps its last result as long as its arguments stay the same. */
+function memoizeLast<Given extends unknown[], Result>(compute: (...given: Given) => Result) {
+  let known: { given: Given; result: Result } | null = null;
+  return (...given: Given): Result => {
+    if (!known?.given.every((value, at) => value === given[at])) known = { given, result: compute(...given) };
+    return known.result;
+  };
 }
 
 const caches = () => ({

@@ -68,7 +68,7 @@ function Row({ frame, studio }: { frame: Frame<Traits>; studio: Studio | null })
   const { traits, theme, width } = frame;
   const doors = Object.entries(traits.signs);
   const size = traits.text_size;
-  const widths = doors.map(([_, { name }]) => (theme.measure?.(name, 14 * size, false) ?? 0) + AROUND * size);
+  const widths = doors.map(([_, { name }]) => theme.measure(name, 14 * size, false) + AROUND * size);
   const isRow = widths.reduce((sum, each) => sum + each, BESIDE * size) <= width;
   const hasPast = Boolean(studio?.hasPast);
   const back = useRef<HTMLButtonElement>(null);

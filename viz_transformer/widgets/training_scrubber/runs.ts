@@ -1,6 +1,6 @@
 // Recorded runs: their numbers, their heads at a moment, and both in words. No DOM.
 
-import { halfTable } from "../base/bytes.ts";
+import { halfTable, numbersOf } from "../base/bytes.ts";
 import { TASKS } from "../base/kinds.ts";
 import { nearestValue } from "../base/scales.ts";
 import { differences, formatNumber, markMeaning, shortNumber, visible } from "../base/text.ts";
@@ -54,11 +54,6 @@ export interface SentHeads extends Pick<Heads, "kind" | "queries" | "keys"> {
 export interface Cell {
   query: number;
   key: number;
-}
-
-/** The numbers in the bytes of a message, which may start at any offset. */
-function numbersOf<T>({ buffer, byteOffset, byteLength }: DataView, Type: new (buffer: ArrayBuffer) => T): T {
-  return new Type((buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength));
 }
 
 export const readRun = (sent: SentRun): Run => ({

@@ -267,7 +267,7 @@ function LensBand({ place, lens: { from, count } }: { place: Place; lens: Lens }
 
 function WaveNames({ layout, unit, theme, pair, isWave }: Place) {
   const names = isWave ? ["sin", "cos"] : [`dimension ${2 * pair}`, `dimension ${2 * pair + 1}`];
-  const wide = 28 + unit + (theme.measure?.(names[1], 0.85 * unit, false) ?? 0);
+  const wide = 28 + unit + theme.measure(names[1], 0.85 * unit, false);
   const left = Math.max(0, Math.min(layout.left, layout.width - 2 * wide));
   return (
     <g>
@@ -369,7 +369,7 @@ function PairKnob({ layout, table, pair, isWave, drag }: Place) {
 
 /** Where the cursor's name stands: its middle, and half its width. */
 function nameAt({ layout, unit, theme, position, word = "", x }: Place): [middle: number, half: number] {
-  const half = (theme.measure?.(`${word} ${position}`, unit, true) ?? 0) / 2;
+  const half = theme.measure(`${word} ${position}`, unit, true) / 2;
   return [Math.min(layout.width - half, Math.max(half, x(position))), half];
 }
 
