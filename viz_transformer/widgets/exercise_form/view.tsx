@@ -76,7 +76,6 @@ function Answered({ asked, frame }: { asked: Asked; frame: Frame<Traits> }) {
   );
 }
 
-/** Hints, one more at each click. */
 function Hints({ hints }: { hints: string[] }) {
   const newest = useRef<HTMLParagraphElement>(null);
   const [nShown, setShown] = useState(0);
