@@ -1,4 +1,4 @@
-"""The page of the command line: what each command says of itself when it is given ``--help``."""
+"""The page of the command line: the text of each command's ``--help``."""
 
 from __future__ import annotations
 

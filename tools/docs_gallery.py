@@ -33,7 +33,7 @@ HEIGHTS = {
 INTRODUCTION = """# Every view, alive
 
 Point, click, drag and type. The models run in the page, and what has no model in it shows
-what the example's code computed. That code stands above each view, and the view's name leads to its arguments
+what the example's code computed. That code is above each view, and the view's name leads to its arguments
 and traits.
 """
 

@@ -21,7 +21,7 @@ from tools import docs_api, docs_commands, docs_gallery
 from viz_transformer.export.site import read_page
 
 ROOT = Path(__file__).parents[1]
-#: Pages of the site whose text stands elsewhere in the repository.
+#: Pages of the site whose text is elsewhere in the repository.
 ELSEWHERE = {
     "index.md": "README.md",
     "contributing.md": "CONTRIBUTING.md",
@@ -45,7 +45,7 @@ def on_config(config: MkDocsConfig, **_: Any) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
-    """Add the pages and files that do not stand in docs/."""
+    """Add the pages and files that are not in docs/."""
     for page, source in ELSEWHERE.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
     for page, (_, text) in docs_api.pages().items():
@@ -81,10 +81,10 @@ def linked(markdown: str, source: Path, page: str, files: Files, repository: str
     def target(link: re.Match[str]) -> str:
         path = os.path.normpath(source.parent / link["path"]).replace(os.sep, "/")
         if not (ROOT / path).exists():
-            return link[0]  # mkdocs says where, and stops
+            return link[0]  # mkdocs reports it and stops
         inside, anchor = pages.get(path, path.removeprefix("docs/")), link["anchor"] or ""
         if path.partition("/")[0] == "notebooks":
-            inside, anchor = lesson_page(path), ""  # JupyterLab alone knows the cell
+            inside, anchor = lesson_page(path), ""  # the cell exists in JupyterLab alone
         if files.get_file_from_path(inside):
             return os.path.relpath(inside, Path(page).parent).replace(os.sep, "/") + anchor
         return f"{repository}{path}{anchor}"

@@ -105,7 +105,7 @@ def attention_stepper(
         step: the step that the view opens at, such as ``"weights"``, or its index.
         interventions: what to switch off or replace in the whole model, for every sentence. The
             view's own switches change the head that it shows, and that alone.
-        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
+        engine: where answers are computed: ``"page"``, ``"kernel"``, or None for the page if it can.
         tokenizer: that of a Hugging Face model.
 
     Raises:

@@ -21,7 +21,7 @@ from viz_transformer.widgets.base.traits import check_index
 from viz_transformer.widgets.base.view import sendable
 from viz_transformer.widgets.causes.view import PATCHED, Causes
 
-#: So many of the likeliest words are told.
+#: How many of the likeliest words are shown.
 _MOST_WORDS = 5
 
 
@@ -120,7 +120,7 @@ def _usual(model: Any, clean: PromptLike, corrupted: PromptLike, options: dict[s
 
 
 def _start(model: Any, runs: dict[str, PatchRuns], position: int | None) -> tuple[dict[str, Any], int]:
-    """Return what the page knows from the beginning, and where the logits stand."""
+    """Return what the page gets at the beginning, and at which position the logits are."""
     own = runs["positions"]
     place = own.prompts[0].index_of(position)
     stack = find_blocks(model)

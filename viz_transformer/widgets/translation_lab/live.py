@@ -131,9 +131,9 @@ class TranslationLab(TranslationView):
         }
 
     def _suggested_texts(self, text: str, error: UserError) -> dict[str, str]:
-        """Return what to offer instead of the text: by what a button says, the text it types.
+        """Return what to offer instead of the text: by a button's label, the text it types.
 
-        Words that could stand in place of the first unknown one, or each of several sentences.
+        Words that could replace the first unknown one, or each of several sentences.
         """
         if isinstance(error, SeveralSentencesError):
             return {sentence: sentence for sentence in error.sentences[:_N_SUGGESTIONS]}
