@@ -131,8 +131,8 @@ def run(*flags: str) -> Table:
 
 
 TEXT = """\
-As above, for a view of each kind in JupyterLab, all of whose questions go to the kernel. *Heap*, *nodes* and *listeners*
-are what the page holds more than before the view was shown. *Kernel*: memory that Python has given out since it began
-to make the view.
+As above, for a view of each kind in JupyterLab, all of whose questions go to the kernel. *Heap*, *nodes*
+and *listeners* are what the page holds more than before the view was shown. *Kernel*: memory that Python
+has given out since it began to make the view.
 `python -m benchmarks long_use_kernel --write` measures this again.
 """
