@@ -53,7 +53,12 @@ test("a row may be shorter than its fields, and has no gaps", () => {
 });
 
 test("what was kept of another exercise is no answer", () => {
-  const answers = { row: [["1", "", "", ""]], mask: [[true, true]], view: [["encoder", 1, 2]], repair: [[0, 1]] };
+  const answers = {
+    row: [["1", "", "", ""]],
+    mask: [[true, true]],
+    view: [["encoder", 1, 2]],
+    repair: [[0, 1]],
+  };
   const others = {
     row: [3, "3", null, {}, ["1", "2"], [1, 2, 3, 4], [true, true]],
     mask: [["1", "2"], [true], [[true, true]]],
