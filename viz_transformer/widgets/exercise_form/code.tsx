@@ -182,7 +182,7 @@ export function Repair({ asked: { code, changes }, given, onInput, onCheck }: Fi
               onFocus={() => setChosen(line)}
             >
               <code>
-                {number ? <del>{text}</del> : text}
+                {number ? [/^ */.exec(text), <del key="before">{text.trim()}</del>] : text}
                 {number > 0 && <ins>{changes[change]![1][number - 1]}</ins>}
               </code>
             </div>
@@ -204,6 +204,13 @@ interface ReplacementsProps extends Pick<FieldsProps, "onInput"> {
   numbers: number[];
 }
 
+/** Lines without the indentation that all of them have. */
+function dedented(text: string): string {
+  const lines = text.split("\n");
+  const common = Math.min(...lines.map((line) => line.search(/\S|$/)));
+  return lines.map((line) => line.slice(common)).join("\n");
+}
+
 /** What may be in the place of the chosen line. */
 function Replacements({ lines, chosen, changes, numbers, onInput }: ReplacementsProps) {
   const change = changes.findIndex(([line]) => line === chosen);
@@ -223,7 +230,7 @@ function Replacements({ lines, chosen, changes, numbers, onInput }: Replacements
           onClick={() => onInput((now) => (now as number[]).with(change, number))}
         >
           {number === 0 && "As it is: "}
-          <code>{text || WITHOUT}</code>
+          <code>{dedented(text) || WITHOUT}</code>
         </Push>
       ))}
     </div>
