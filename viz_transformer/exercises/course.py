@@ -146,7 +146,7 @@ def hint(name: str) -> Check:
     """
     hints = exercise(name).hints
     if not hints:
-        return unanswered("There is no hint to this one.")
+        return unanswered("This exercise has no hint.")
     _hints_given[name] += 1
     number = min(_hints_given[name], len(hints))
     return _Hint(False, f"Hint {number} of {len(hints)}: {hints[number - 1]}", answered=False)

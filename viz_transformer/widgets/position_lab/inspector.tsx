@@ -86,7 +86,7 @@ export function ShuffledInspector({ traits }: { traits: Traits }) {
         its length.
       </p>
       {!isOn && (
-        <p>Without positions the encoder is permutation equivariant: a word takes its vector along.</p>
+        <p>Without positions the encoder is permutation equivariant: each word keeps its vector.</p>
       )}
       <Code
         lines={[`view.answer({"order": [${order.join(", ")}], "positions_on": ${isOn ? "True" : "False"}})`]}
