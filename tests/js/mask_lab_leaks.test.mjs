@@ -92,13 +92,13 @@ test("a preset selects the token that leaks to most outputs, and the headline sa
     const hasLeak = /batch: [1-9]/.test(line);
     const isAsMeant =
       !(preset.right && hasLeak) &&
-      (hasLeak ? / leaks into \d+ outputs?: /.test(headline) : /^Nothing leaks/.test(headline));
+      (hasLeak ? / leaks into \d+ outputs?: /.test(headline) : /^No leak/.test(headline));
     return isAsMeant ? [] : [`${label}: ${line} ${headline}`];
   });
   assert.deepEqual(wrong, []);
 });
 
-test("whatever is replaced, the headline never says “Nothing leaks” where the line counts one", () => {
+test("whatever is replaced, the headline never says “No leak” where the line counts one", () => {
   const wrong = MEASURED.flatMap(({ label, state, composed, leaks }) => {
     const edits = Array.from({ length: composed.keys }, (_, edited) => ({ edit: "word", edited }));
     if (leaks.longer) edits.push({ edit: "padding", edited: 0 });
@@ -108,7 +108,7 @@ test("whatever is replaced, the headline never says “Nothing leaks” where th
         const { headline, line, isLeaky } = says(leaks, composed, shown);
         const { leaks: pairs } = countLeaks(leaks, composed);
         const counted = edit.edit === "word" ? pairs : countMoved(leaks, composed).moved;
-        const saysNone = headline.startsWith("Nothing leaks");
+        const saysNone = headline.startsWith("No leak");
         const isRight =
           line.includes(`: ${counted} of `) &&
           saysNone === !counted &&
@@ -164,23 +164,23 @@ test("what stands in the headline is named, whatever is shown", () => {
         quiet,
         { edited: 5 },
         composed,
-        /^Nothing leaks, but muy is hidden from 2 outputs that may depend on it/,
+        /^No leak, but muy is hidden from 2 outputs that may depend on it/,
       ],
       [loud, padded, composed, /^Two more padding tokens move 7 outputs of this sentence \|/],
       [
         quiet,
         padded,
         composed,
-        /^Nothing leaks: two more padding tokens move no output of this sentence \|.*0 of/,
+        /^No leak: two more padding tokens move no output of this sentence \|.*0 of/,
       ],
       [loud, { ...padded, side: "left" }, composed, /later position: no mask hides that/],
       [
         { ...leaks, longer: null },
         refused,
         batch,
-        /^Decoder self-attention: 0 of 1 cells are closed \| With two more/,
+        /^Decoder self-attention: 0 of 1 cells are masked \| With two more/,
       ],
-      [null, {}, composed, /cells are closed \| Asking the model …$/],
+      [null, {}, composed, /cells are masked \| Asking the model …$/],
       [null, { problem: "No model." }, composed, /\| No model\.$/],
     ],
   );
