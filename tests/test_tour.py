@@ -154,7 +154,7 @@ MISFITS = [
     ({"state": {"linked_heads": {"cross": 3}}}, "step 2: linked_heads: "),
     ({"state": {"threshold": 2}}, "step 2: threshold=2 is no share of attention"),
     ({"state": {"hed": 1}}, "step 2: 'hed' cannot be chosen in AttentionExplorer"),
-    ({"state": {"data": {}}}, "step 2: 'data' is nothing that one chooses"),
+    ({"state": {"data": {}}}, "step 2: 'data' cannot be chosen"),
     ({"state": {"layer": float("nan")}}, "step 2: its state"),
     ({"caption": 3, "state": {}}, "step 2: caption is 3; give a text"),
     ({"caption": "no state"}, "step 2 of the tour is {'caption': 'no state'}"),

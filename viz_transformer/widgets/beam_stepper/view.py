@@ -125,7 +125,7 @@ class BeamStepper(View):
         sync=True, content=True
     )
 
-    _ready = False  # whether a search is known: while one is made, nothing can be checked
+    _ready = False  # whether there is a search: while one is made, no choice can be checked
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The block lab's view: one word's vector is reversed, and each part of a block tells who moves."""
+"""The block lab's view: one word's vector is reversed, and each part of a block shows which words move."""
 
 from __future__ import annotations
 

@@ -16,13 +16,7 @@ function ExerciseForm({ frame }: { frame: Frame<Traits> }) {
   return (
     <div class="vt-card">
       <p class="vt-question">{titleOf(asked)}</p>
-      {asked.kind === "code" ? (
-        <p class="vt-how">
-          Answer it in Jupyter, where Python checks it: <code>viz-transformer lab</code> opens the lessons.
-        </p>
-      ) : (
-        <Answered asked={asked} frame={frame} />
-      )}
+      <Answered asked={asked} frame={frame} />
       <Hints hints={asked.hints} />
     </div>
   );
@@ -77,7 +71,6 @@ function Answered({ asked, frame }: { asked: Asked; frame: Frame<Traits> }) {
   );
 }
 
-/** Hints, one more at each click. */
 function Hints({ hints }: { hints: string[] }) {
   const newest = useRef<HTMLParagraphElement>(null);
   const [nShown, setShown] = useState(0);

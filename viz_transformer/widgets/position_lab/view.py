@@ -64,8 +64,8 @@ class PositionLab(View):
         words: the words of the live model's sentence, in their original order.
         orders: orders of its words to choose from.
 
-    Setting one of them to an invalid value raises SelectionError, a UserError, and changes
-    nothing.
+    Setting one of them to an invalid value raises SelectionError, a UserError, and leaves the view
+    unchanged.
     """
 
     _esm = bundle(__file__)

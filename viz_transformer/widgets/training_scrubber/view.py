@@ -59,7 +59,7 @@ class TrainingScrubber(View):
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
     Setting one of them to what the training does not have raises SelectionError, a UserError, and
-    changes nothing. A change of `kind` keeps as much of the selection as still fits.
+    leaves the view unchanged. A change of `kind` keeps as much of the selection as still fits.
     """
 
     _esm = bundle(__file__)
