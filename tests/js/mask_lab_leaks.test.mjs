@@ -136,7 +136,7 @@ test("what stands in the headline is named, whatever is shown", () => {
   const { composed, leaks, state } = MEASURED.find(({ preset }) => preset.name === "No look-ahead mask");
   const shown = { ...state, sentence: 0, edit: "word", edited: 6 };
   const quiet = { ...leaks, changes: () => 0, longer: () => 0 };
-  const loud = { ...leaks, changes: () => 1, longer: () => 1, writes: null };
+  const large = { ...leaks, changes: () => 1, longer: () => 1, writes: null };
   const padded = { ...shown, edit: "padding" };
   const refused = { ...padded, mistake: "causal_as_padding", causal: true, padding: false };
   const batch = composeMask(
@@ -155,8 +155,8 @@ test("what stands in the headline is named, whatever is shown", () => {
         composed,
         "cansado leaks into 6 outputs: <sos> writes cansado, not el | Bars: how far outputs move when cansado becomes cansada. Leaks in this batch: 22 of 32.",
       ],
-      [loud, { edited: 1 }, composed, /^el leaks into 1 output: <sos> moves \|/],
-      [loud, { edited: 2 }, composed, /^gato leaks into 2 outputs: <sos> moves most \|/],
+      [large, { edited: 1 }, composed, /^el leaks into 1 output: <sos> moves \|/],
+      [large, { edited: 2 }, composed, /^gato leaks into 2 outputs: <sos> moves most \|/],
       [leaks, { edited: 0 }, composed, /^<sos> leaks into no output; cansado leaks into 6 outputs \|/],
       [leaks, { edited: 0, sentence: 1 }, composed, /; cansado of sentence 1 leaks into 6 outputs/],
       [
@@ -165,14 +165,14 @@ test("what stands in the headline is named, whatever is shown", () => {
         composed,
         /^No leak, but muy is hidden from 2 outputs that may depend on it/,
       ],
-      [loud, padded, composed, /^Two more padding tokens move 7 outputs of this sentence \|/],
+      [large, padded, composed, /^Two more padding tokens move 7 outputs of this sentence \|/],
       [
         quiet,
         padded,
         composed,
         /^No leak: two more padding tokens move no output of this sentence \|.*0 of/,
       ],
-      [loud, { ...padded, side: "left" }, composed, /later position: no mask hides that/],
+      [large, { ...padded, side: "left" }, composed, /later position, which no mask can hide/],
       [
         { ...leaks, longer: null },
         refused,
@@ -186,8 +186,8 @@ test("what stands in the headline is named, whatever is shown", () => {
   const why = (found, changes) =>
     whyItMatters(leakRows(found, composed, { ...shown, ...changes }), composed, { ...shown, ...changes });
   assertTable(why, [
-    [leaks, {}, /see the future/],
+    [leaks, {}, /depend on later words/],
     [leaks, { edited: 0 }, ""],
-    [loud, padded, /how far it is padded/],
+    [large, padded, /must not depend on its padding/],
   ]);
 });
