@@ -1,4 +1,4 @@
-// Attention weights from bytes, and the cells beneath each pixel of a picture.
+// What bytes hold: attention weights, numbers and pictures; and the cells beneath each pixel of a picture.
 
 let halves: Float32Array | null = null;
 
@@ -24,11 +24,10 @@ export function halfTable() {
 
 /** Little-endian bytes (a DataView) of dtype "float16" or "float32", as a Float32Array. */
 export function decodeWeights(bytes: DataView, dtype: string) {
-  const buffer = copyOf(bytes);
-  if (dtype === "float32") return new Float32Array(buffer);
+  if (dtype === "float32") return numbersOf(bytes, Float32Array);
   if (dtype !== "float16") throw new TypeError(`unknown dtype ${dtype}`);
   const table = halfTable();
-  const bits = new Uint16Array(buffer);
+  const bits = numbersOf(bytes, Uint16Array);
   const weights = new Float32Array(bits.length);
   for (let i = 0; i < bits.length; i++) weights[i] = table[bits[i]];
   return weights;
@@ -44,14 +43,12 @@ export function weightsIn(part: { weights: DataView; dtype: string }) {
   return weights;
 }
 
-/** Little-endian bytes of float64, as numbers. */
-export function decodeDoubles(bytes: DataView) {
-  return new Float64Array(copyOf(bytes));
-}
-
-/** The bytes of a message start at any offset, and typed arrays want theirs aligned. */
-function copyOf({ buffer, byteOffset, byteLength }: DataView): ArrayBuffer {
-  return (buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength);
+/** The little-endian numbers in the bytes of a message; these start at any offset, and typed arrays want theirs aligned. */
+export function numbersOf<T>(
+  { buffer, byteOffset, byteLength }: DataView,
+  Type: new (buffer: ArrayBuffer) => T,
+): T {
+  return new Type((buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength));
 }
 
 /**
@@ -67,4 +64,14 @@ export function spans(cells: number, size: number, whole = size, start = 0) {
       whole >= cells ? first + 1 : Math.min(cells, Math.floor(((start + pixel + 1) * cells) / whole));
   }
   return bounds;
+}
+
+/** The bytes of a PNG file as a data URL, the only address that an exported page allows. */
+export function pngAddress(bytes: Pick<DataView, "buffer" | "byteOffset" | "byteLength">): string {
+  const view = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const pieces: string[] = [];
+  for (let at = 0; at < view.length; at += 8192) {
+    pieces.push(String.fromCharCode(...view.subarray(at, at + 8192)));
+  }
+  return `data:image/png;base64,${btoa(pieces.join(""))}`;
 }

@@ -1,4 +1,5 @@
-// The two sentences of a pair, and which of them attends to which.
+// Which part of a trace is shown: of a pair of sentences which attends to which, and whether heads attend by
+// content, by positions or by both. Python takes scores apart, and sends the trace of the chosen part.
 
 /** Which sentences are shown, the one that attends first, with their names in the list. */
 export const PAIRS = [
@@ -43,4 +44,37 @@ export function pairInWords(pair: string) {
   return pair === "all"
     ? ""
     : `Sentence ${pair[0]} → sentence ${pair[1]} alone: a row may sum to less than 1.`;
+}
+
+/** The parts, with their names in the list. */
+export const PARTS_OF_SCORES = [
+  ["both", "content and positions"],
+  ["content", "content alone"],
+  ["positions", "positions alone"],
+];
+
+const SENTENCES: Record<string, string> = {
+  both: "",
+  content: "By content alone: without what the model adds to its scores for positions.",
+  positions:
+    "By positions alone: only what the model adds to its scores for positions, whatever the tokens are.",
+};
+
+/** The trace of a part in Python: `vt.analysis.without_position_bias(trace)`. */
+export function traceInPython(name: string, attendsBy = "both") {
+  const functions: Record<string, string> = {
+    content: "without_position_bias",
+    positions: "position_bias_alone",
+  };
+  return attendsBy === "both" ? name : `vt.analysis.${functions[attendsBy]}(${name})`;
+}
+
+/** What follows a heading: " · by content alone"; an empty text for both. */
+export function partInHeading(attendsBy = "both") {
+  return attendsBy === "both" ? "" : ` · by ${attendsBy} alone`;
+}
+
+/** What the chosen part is, in a sentence; an empty text for both. */
+export function partInWords(attendsBy = "both") {
+  return SENTENCES[attendsBy];
 }

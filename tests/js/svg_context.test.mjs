@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { SvgContext } from "../../viz_transformer/widgets/explorer/svg_context.ts";
 
-import { SvgPaper } from "../../viz_transformer/widgets/explorer/svg_paper.ts";
-
-const paper = () => new SvgPaper({ width: 20, height: 10 }, (text) => text.length);
+const paper = () => new SvgContext({ width: 20, height: 10 }, (text) => text.length);
 
 test("a drawing keeps its places and colours", () => {
   const drawn = paper();

@@ -1,4 +1,4 @@
-// The notebook's own keys, pressed inside a view and forwarded to the cell that the view stands in.
+// What a view does in JupyterLab: it forwards the notebook's own keys to its cell, and comes into sight when new.
 //
 // A view keeps the arrow keys from Jupyter with `data-lm-suppress-shortcuts`, which keeps all keys
 // from it, and a text field stops every key. So the keys that run a cell are forwarded here.
@@ -58,4 +58,39 @@ function focusCell(node: HTMLElement) {
   const cell = node.closest(".jp-Cell") as HTMLElement | null;
   cell?.focus({ preventScroll: true });
   return cell;
+}
+
+const SETTLE_MS = 400; // JupyterLab scrolls to the next cell once the output is there
+const MARGIN = 8;
+/** What a reader does of their own; Shift+Enter is what ran the cell. */
+const ACTS = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
+
+/** The part of a notebook that scrolls. */
+function scrollerOf(cell: Element): Element | null {
+  let parent = cell.parentElement;
+  while (parent && !/auto|scroll/.test(getComputedStyle(parent).overflowY)) parent = parent.parentElement;
+  return parent;
+}
+
+/** Bring a view's top into sight if its cell was the last one to be run; returns a function that gives it up. */
+export function showNewCell(root: HTMLElement): () => void {
+  const cell = root.closest(".jp-CodeCell");
+  const scroller = cell && scrollerOf(cell);
+  // A cell that was run by Shift+Enter stands right above the chosen one; Run All chooses the last.
+  const chosen = cell?.parentElement?.querySelector(".jp-mod-active");
+  const isNewest = cell && (chosen === cell || chosen?.previousElementSibling === cell);
+  if (!scroller || !isNewest || root.parentElement?.closest(".vt-root")) return () => {};
+
+  const timer = setTimeout(() => {
+    stop();
+    const [view, window] = [root.getBoundingClientRect(), scroller.getBoundingClientRect()];
+    const isSeen = view.top >= window.top && view.bottom <= window.bottom;
+    if (!isSeen) scroller.scrollBy({ top: view.top - window.top - MARGIN });
+  }, SETTLE_MS);
+  function stop(): void {
+    clearTimeout(timer);
+    for (const act of ACTS) document.removeEventListener(act, stop, true);
+  }
+  for (const act of ACTS) document.addEventListener(act, stop, { capture: true, passive: true });
+  return stop;
 }

@@ -1,7 +1,9 @@
-// The room that the stage leaves for a picture, measured, so that the picture can fill it.
+// Hooks: the room for a picture, numbers that move to their new values, and the link to what answers a view.
 
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { connectKernel, type Model } from "./kernel.ts";
+import { tween } from "./motion.ts";
 import { ON_PAPER } from "./view.ts";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface Room {
   width: number;
@@ -34,4 +36,23 @@ export function useRoom() {
     };
   }, []);
   return { box, room };
+}
+
+/** `move(numbers)` gives those of this frame; `jump()` before a change makes it at once, as while one drags. */
+export function useTween(redraw: () => void): {
+  move: (target: readonly number[]) => number[];
+  jump: () => void;
+} {
+  const { at, isMoving, jump } = useMemo(() => tween(), []);
+  useLayoutEffect(() => {
+    if (isMoving()) redraw();
+  });
+  return { move: (target) => at(target), jump };
+}
+
+/** `ask`, `latest` and `settle` of `connectKernel`, closed when the component leaves the page. */
+export function useKernel(model: Model) {
+  const kernel = useMemo(() => connectKernel(model), [model]);
+  useEffect(() => () => kernel.close(), [kernel]);
+  return kernel;
 }

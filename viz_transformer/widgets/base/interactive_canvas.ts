@@ -1,10 +1,10 @@
-// Pointer and keyboard events on a canvas, and the zoom and pan of a heatmap.
+// A canvas that answers the pointer, the keyboard and screen readers; the zoom and pan of a heatmap.
 
+import { consume, hasModifier } from "./keys.ts";
 import { pointerPosition } from "./canvas.ts";
-import { panBy, WHOLE, zoomAround, type HeatmapLayout, type Window } from "./heatmap.ts";
+import { element, focusableCanvas, uniqueId } from "./elements.ts";
+import { type HeatmapLayout, panBy, WHOLE, type Window, zoomAround } from "./heatmap.ts";
 import type { View } from "./view.ts";
-
-export const ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
 
 /**
  * Listen to the pointer and the keyboard on a canvas.
@@ -54,9 +54,8 @@ export function addCanvasListeners<Hit>(
     if (hit) onClick(hit, event);
   });
   listen(canvas, "keydown", (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !onKey(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (hasModifier(event) || !onKey(event)) return;
+    consume(event);
   });
 }
 
@@ -114,5 +113,51 @@ export function addZoom(
     },
     /** Whether the last click only ended a drag. */
     wasDragged: () => dragged,
+  };
+}
+
+/** A canvas inside a node, what it tells screen readers, and listeners that end with it. */
+export function addCanvas(node: HTMLElement, label: string, redraw: () => void) {
+  const canvas = focusableCanvas(node, label);
+  const stops: (() => void)[] = [];
+  // biome-ignore lint/suspicious/noExplicitAny: an event of any kind, as its listener knows
+  function listen(target: EventTarget, type: string, handler: (event: any) => void): void {
+    target.addEventListener(type, handler);
+    stops.push(() => target.removeEventListener(type, handler));
+  }
+  return {
+    canvas,
+    announce: ariaGrid(canvas),
+    // As the listeners of `gestures.js` take it.
+    view: { listen, redraw },
+    close: () => {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+/**
+ * Make a canvas a grid to screen readers.
+ *
+ * @returns announces a cell; where `row` is null, no cell is active
+ */
+export function ariaGrid(
+  canvas: HTMLCanvasElement,
+): (cell: { rows: number; cols: number; row: number | null; col: number | null; text: string }) => void {
+  canvas.setAttribute("role", "grid");
+  const line = element(canvas, "div", "", { role: "row" });
+  const cell = element(line, "div", "", { role: "gridcell", id: uniqueId() });
+  let announced = "";
+  return ({ rows, cols, row, col, text }) => {
+    const wanted = JSON.stringify([rows, cols, row, col, text]);
+    if (wanted === announced) return;
+    announced = wanted;
+    canvas.setAttribute("aria-rowcount", String(rows));
+    canvas.setAttribute("aria-colcount", String(cols));
+    line.setAttribute("aria-rowindex", String((row ?? 0) + 1));
+    cell.setAttribute("aria-colindex", String((col ?? 0) + 1));
+    cell.textContent = text;
+    if (row === null) canvas.removeAttribute("aria-activedescendant");
+    else canvas.setAttribute("aria-activedescendant", cell.id);
   };
 }

@@ -1,4 +1,4 @@
-// *Copy as Python*: the lines that make a view once more, copied and shown.
+// Python in the inspector: lines of code, and *Copy as Python*, the lines that make a view once more.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Model } from "./kernel.ts";
@@ -34,3 +34,7 @@ export function CopyCode({ model }: { model: Pick<Model, "get"> }) {
     </div>
   );
 }
+
+export const Code = ({ lines }: { lines: readonly string[] }) => (
+  <pre class="vt-code">{lines.join("\n")}</pre>
+);

@@ -27,7 +27,7 @@ const escaped = (text: string) =>
 
 const number = (value: number) => String(Math.round(value * 100) / 100);
 
-export class SvgPaper {
+export class SvgContext {
   fillStyle = "black";
   strokeStyle = "black";
   lineWidth = 1;
@@ -40,7 +40,7 @@ export class SvgPaper {
   matrix: Matrix = [1, 0, 0, 1, 0, 0];
   /** The clip path that holds, if there is one. */
   clipped = "";
-  #kept: Partial<SvgPaper>[] = [];
+  #kept: Partial<SvgContext>[] = [];
   #path = "";
   #parts: string[] = [];
   #clips = 0;

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-
-import { runsCell, forwardCellKeys } from "../../viz_transformer/widgets/base/cell_keys.ts";
+import { forwardCellKeys, runsCell } from "../../viz_transformer/widgets/base/jupyterlab.ts";
 
 /** A view in a cell, a page that has the focus, and the one observer that was made. */
 function pretend(context, { inCell = true } = {}) {
