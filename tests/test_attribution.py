@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
+from tests.support.attending_models import built
 from tests.support.causal_models import (
     CLEAN,
     CORRUPTED,
@@ -22,7 +23,7 @@ from tests.support.causal_models import (
     ours,
     tokenizer,
 )
-from tests.support.huggingface_models import BERT_SIZES, frozen, hf, same, state
+from tests.support.huggingface_models import frozen, same, state
 from tests.support.refusals import assert_refused
 from tests.support.small_models import small_model
 from viz_transformer.attribution import (
@@ -187,57 +188,6 @@ def test_half_precision_gives_the_same_up_to_its_rounding() -> None:
     np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
 
 
-def bert():
-    torch.manual_seed(0)
-    model = hf.BertModel(hf.BertConfig(vocab_size=13, max_position_embeddings=16, **BERT_SIZES))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.3)
-    return model.eval()
-
-
-class Torchs(torch.nn.Module):
-    """A model that multiplies weights with values inside a function of torch's own."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words = torch.nn.Embedding(13, 8)
-        self.encoder = torch.nn.TransformerEncoder(
-            torch.nn.TransformerEncoderLayer(8, 2, batch_first=True), 1
-        )
-
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        return self.encoder(self.words(ids))
-
-
-def norms(values: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
-    """‖f(x)‖ [head, key] of values [key, head · d_head] and the matrix [d_model, head · d_head]."""
-    heads = values.unflatten(-1, (4, 4)).transpose(0, 1)  # [head, key, d_head]
-    matrices = matrix.unflatten(-1, (4, 4)).permute(1, 2, 0)  # [head, d_head, d_model]
-    return (heads @ matrices).norm(dim=-1)
-
-
-def test_weights_count_the_length_of_what_they_carry() -> None:
-    tokens = list(map(str, IDS))
-    model, own = bert(), ours()
-    layer, own_layer = model.encoder.layer[0].attention, own.decoder.layers[0].self_attention
-    for each, value, projection, named in (
-        (model, layer.self.value, layer.output.dense, {"source_tokens": tokens}),
-        (own, own_layer.w_v, own_layer.w_o, {"tokens": tokens}),
-    ):
-        read: list[torch.Tensor] = []
-        hook = value.register_forward_hook(lambda *given, read=read: read.append(given[-1][0]))
-        plain = vt.capture(each, input_ids=IDS, **named)
-        hook.remove()
-        trace = value_weighted(each, IDS)
-        (kind,) = trace.kinds
-        lengths = norms(read[0], projection.weight)  # [head, key]
-        weighted = torch.tensor(plain.attention(kind)[0]) * lengths[:, None]
-        expected = (weighted / weighted.sum(-1, keepdim=True)).detach().numpy()
-        np.testing.assert_allclose(trace.attention(kind)[0], expected, atol=1e-6)
-    assert value_weighted(model, IDS).source_tokens == tuple(tokens)
-
-
 @pytest.mark.parametrize("make", PRE_NORM)
 def test_every_model_s_rows_are_shares(make) -> None:
     model = make()
@@ -308,8 +258,8 @@ def test_questions_without_an_answer_are_refused_in_one_line() -> None:
         (patching, plain, [IDS, OTHER, 9], {"batch_size": 0}, "give a whole number of at least 1"),
         (value_weighted, translator, [IDS], {}, "Transformer reads a text of its own; give target="),
         (value_weighted, plain, [IDS], {"scale": "layer"}, "choose 'row'"),
-        (value_weighted, Torchs(), [IDS], {}, "give a model of Hugging Face's with eager attention"),
-        (gradient_weighted, bert(), [IDS], {}, "load it with its head"),
+        (value_weighted, built("torch's encoder")[0], [IDS], {}, "give a model of Hugging Face's with eager"),
+        (gradient_weighted, built("BERT")[0], [IDS], {}, "load it with its head"),
         (gradient_weighted, plain, [IDS], {"position": 9}, "choose 0 to 7"),
         (gradient_weighted, additive, [IDS], {"token": 99}, "give an id below 13"),
     )
