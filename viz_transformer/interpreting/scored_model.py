@@ -15,8 +15,8 @@ from torch import Tensor
 
 from viz_transformer._text import given_text
 from viz_transformer.errors import UserError
-from viz_transformer.interpreting import interventions
 from viz_transformer.interpreting.batched_runs import BatchedRuns
+from viz_transformer.interpreting.heads import interventions
 from viz_transformer.interpreting.metric import (
     class_names,
     difference,
