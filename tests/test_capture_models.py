@@ -25,7 +25,7 @@ from tests.support.huggingface_models import frozen, same, state
 from tests.support.torch_zoo import MODULES, compare_module
 from tests.support.zoo_tests import each_configuration
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.verified_classes import verified_classes
+from viz_transformer.tracing.verify import verified_classes
 
 PAGE = Path(__file__).parents[1] / "docs" / "capture.md"
 #: Some of each kind: text in, text to text, pictures, sound, sinks, experts, bands, windows, chunks, scores,

@@ -27,8 +27,8 @@ from viz_transformer.text_model import log_probs_of
 from viz_transformer.trace import DecodeTrace, ForwardTrace
 from viz_transformer.trace.byte_level import shown_tokens
 from viz_transformer.tracing import capture
-from viz_transformer.tracing.restore import attention_implementation, evaluating
-from viz_transformer.tracing.written_text import most_written
+from viz_transformer.tracing.generating import most_written
+from viz_transformer.tracing.running import attention_implementation, evaluating
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
 _MOST_TOKENS = {"continue": 8, "translate": 60}

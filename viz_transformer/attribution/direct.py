@@ -23,7 +23,7 @@ from viz_transformer.attribution.written import Written, not_added, written_by
 from viz_transformer.errors import UserError
 from viz_transformer.intervening.metric import MetricLike, difference, one_metric, sum_of_logits, token_names
 from viz_transformer.trace import LogitAttribution
-from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.running import evaluating
 
 
 def direct_logit_attribution(

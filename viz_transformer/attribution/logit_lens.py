@@ -22,7 +22,7 @@ from viz_transformer.attribution.residual import (
 from viz_transformer.errors import UserError
 from viz_transformer.intervening.metric import MetricLike, difference, sum_of_logits, token_id, token_names
 from viz_transformer.trace import LogitLens
-from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.running import evaluating
 
 #: How many logits are held at once: half a GiB in float32.
 _MOST_LOGITS = 2**27

@@ -21,7 +21,7 @@ from viz_transformer.intervening.kept_run import KeptRun
 from viz_transformer.intervening.metric import Metric, MetricLike, as_number
 from viz_transformer.intervening.rewriting import rewritten
 from viz_transformer.trace import KINDS, PatchingMap
-from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.running import evaluating
 
 
 def patching(

@@ -23,11 +23,10 @@ from viz_transformer.intervening.metric import (
     token_names,
 )
 from viz_transformer.intervening.rewriting import rewritten
+from viz_transformer.tracing.generating import most_written, write
 from viz_transformer.tracing.inputs import as_ids, forward_parameters
 from viz_transformer.tracing.labels import TokenLabels, encode, labels_of_ids
-from viz_transformer.tracing.restore import evaluating
-from viz_transformer.tracing.sizes import within_sizes
-from viz_transformer.tracing.written_text import most_written, write
+from viz_transformer.tracing.running import evaluating, within_sizes
 from viz_transformer.vocabulary import Tokeniser
 
 #: What may be given as a prompt: a text, its token ids, or a model's inputs by name.

@@ -27,7 +27,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
 from viz_transformer.intervening.metric import token_names
 from viz_transformer.trace import KINDS, ScoreParts
-from viz_transformer.tracing.restore import attention_implementation, evaluating
+from viz_transformer.tracing.running import attention_implementation, evaluating
 
 #: How many numbers one batch of parts may hold: 64 MB in float32.
 _MOST_NUMBERS = 16_000_000

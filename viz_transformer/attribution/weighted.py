@@ -22,7 +22,7 @@ from viz_transformer.intervening.metric import MetricLike, logits_in, one_metric
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
 from viz_transformer.tracing import capture
 from viz_transformer.tracing.inputs import TRACED
-from viz_transformer.tracing.restore import attention_implementation, evaluating
+from viz_transformer.tracing.running import attention_implementation, evaluating
 
 
 def value_weighted(

@@ -15,7 +15,7 @@ from viz_transformer.intervening.kept_run import KeptRun, tensors_in
 from viz_transformer.intervening.rewriting import Rewrite, rewritten
 from viz_transformer.intervening.sites import AttentionSite, find_sites
 from viz_transformer.model.interventions import HeadChange
-from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.running import evaluating
 
 #: So many positions at most stand in one batch of changes: a layer's numbers then still fit a cache.
 MOST_POSITIONS = 512

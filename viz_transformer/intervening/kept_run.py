@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.running import evaluating
 
 #: A block ends at the first number in a module's path: ``model.layers.3``.
 _BLOCK = re.compile(r"(?:[^.]+\.)*?\d+(?=\.)")

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from viz_transformer.errors import UserError
 from viz_transformer.intervening.sites import find_sites
 from viz_transformer.tracing.labels import encode, labels_of_ids
-from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.running import evaluating
 from viz_transformer.vocabulary import Tokeniser
 
 #: A token or a class, whose logit is measured; two of them, whose logits are subtracted; a slice of

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from viz_transformer.errors import UserError
 from viz_transformer.intervening.rewriting import Rewrite, rewritten
 from viz_transformer.intervening.sites import AttentionSite, find_sites
-from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.running import evaluating
 
 
 def head_outputs(model: nn.Module, *inputs: Any, **named: Any) -> dict[str, NDArray[np.float32]]:

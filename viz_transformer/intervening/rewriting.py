@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 from viz_transformer.intervening.patterns import fix_inside_multi_head
 from viz_transformer.intervening.sites import AttentionSite
 from viz_transformer.model.interventions import HeadChange
-from viz_transformer.tracing.restore import uncompiled
+from viz_transformer.tracing.running import uncompiled
 
 #: Given the heads' outputs [batch, position, head, d_head], it returns what replaces them.
 Rewrite = Callable[[Tensor], Tensor]

@@ -22,7 +22,7 @@ from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.recipes.own_translator import OwnTranslator
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import Snapshot, TrainingTrace
-from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.running import evaluating
 from viz_transformer.training import StepRecord
 from viz_transformer.training.loss import mean_loss
 from viz_transformer.translator import Translator

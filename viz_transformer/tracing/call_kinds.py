@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate, groupby, pairwise
 from typing import Any
+
+import torch
+from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
-from viz_transformer.tracing.attention_calls import AttentionCall
+from viz_transformer.tracing.arrays import join_steps
+from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
 from viz_transformer.tracing.labels import Labels
-from viz_transformer.tracing.runs import one_map_each
 from viz_transformer.tracing.selection import Selection, sentence_index
 
 
@@ -202,3 +209,162 @@ def _with_batch(call: AttentionCall, n_sentences: Sequence[int], group: int | No
         )
     notes.append(f"layers attend inside {n_groups} groups of {n_keys} positions; this is group {group}")
     return groups[:, group]  # [batch, head, query, key]
+
+
+def one_map_each(
+    calls: Sequence[AttentionCall], labels: Labels, run: int | None
+) -> tuple[list[AttentionCall], list[str]]:
+    """Return one call for each place that attends, and a line if a run was chosen.
+
+    Where a model writes token by token, its runs are steps, and become the rows of one map. Otherwise they
+    are different texts or pictures, or a layer that is repeated, and one run is taken.
+
+    Args:
+        calls: in their order.
+        labels: those that were given.
+        run: which run; None takes the first whose positions the labels name.
+
+    Raises:
+        UserError: if there is no such run.
+    """
+    places: dict[tuple[str, int], list[AttentionCall]] = {}
+    counts: Counter[Any] = Counter()
+    for call in calls:
+        places.setdefault((call.by.name, counts[call.by]), []).append(call)
+        counts[call.by] += 1  # a module may attend several times in one run
+    most = max(map(len, places.values()), default=1)
+    if run is not None and not 0 <= run < most:
+        times = "once; leave run= out" if most == 1 else f"at most {most} times; choose run=0 to {most - 1}"
+        raise UserError(f"run={run}, but each module that attends runs {times}")
+    kept: list[AttentionCall] = []
+    chosen: dict[tuple[int, int], str] = {}
+    for (name, _), of_place in places.items():
+        joined = None if run is not None else _joined(of_place, labels)
+        if joined is None:
+            number = _first_fitting(of_place, labels) if run is None else min(run, len(of_place) - 1)
+            joined = of_place[number]
+            if len(of_place) > 1:
+                chosen.setdefault((len(of_place), number), name)
+        kept.append(joined)
+    return _joined_in_one_run(kept, labels), [
+        f"{name} runs {n} times in one forward; this is run {number}, and run=0 to {n - 1} shows each"
+        for (n, number), name in chosen.items()
+    ]
+
+
+def _first_fitting(runs: Sequence[AttentionCall], labels: Labels) -> int:
+    fits = [labels.lengths.issuperset(call.weights.shape[-2:]) for call in runs]
+    return fits.index(True) if True in fits else 0
+
+
+def _joined(runs: Sequence[AttentionCall], labels: Labels) -> AttentionCall | None:
+    """Return the runs of one module as the rows of one map, if they are the steps of writing a text.
+
+    With a cache each step adds a row that is one key longer, or looks once more at the whole source. Steps
+    that read everything again are runs like any others: the last has all rows.
+    """
+    if len(runs) == 1:
+        return runs[0]
+    steps = [[call.weights] for call in runs]
+    queries, keys = zip(*(call.weights.shape[-2:] for call in runs), strict=True)
+    if keys == tuple(accumulate(queries)):
+        return replace(runs[0], weights=join_steps(steps, "self")[0])
+    if len(set(keys)) == 1 and labels.target is not None and sum(queries) == labels.target.n_positions:
+        return replace(runs[0], weights=join_steps(steps, "cross")[0])
+    return None
+
+
+def _joined_in_one_run(calls: Sequence[AttentionCall], labels: Labels) -> list[AttentionCall]:
+    """Join the steps of a model that writes token by token in its own forward, without modules for layers.
+
+    Each step runs through every layer, and reads some positions more than the last, with a cache of the keys
+    or all from the beginning, whose weights are then the same; or looks once more at the whole source.
+    """
+    if len({call.by for call in calls}) != 1 or len(calls) == 1:
+        return list(calls)
+    steps = [list(step) for _, step in groupby(calls, key=lambda call: tuple(call.weights.shape[-2:]))]
+    shapes = [step[0].weights.shape[-2:] for step in steps]  # each [query, key]
+    grows = all(_continues(before[0].weights, after[0].weights) for before, after in pairwise(steps))
+    if len(steps) > 1 and len({len(step) for step in steps}) == 1 and grows:
+        joined = join_steps([[call.weights for call in step] for step in steps], "self")
+        return [replace(call, weights=weights) for call, weights in zip(steps[0], joined, strict=True)]
+    if len(steps) == 1 and labels.target is not None and shapes[0][0] < labels.target.n_positions:
+        n_layers, rest = divmod(len(calls) * shapes[0][0], labels.target.n_positions)
+        if n_layers and not rest:
+            of_layers = [[call.weights for call in calls[i::n_layers]] for i in range(n_layers)]
+            joined = join_steps([list(step) for step in zip(*of_layers, strict=True)], "cross")
+            return [replace(calls[i], weights=weights) for i, weights in enumerate(joined)]
+    return list(calls)
+
+
+def _continues(before: Tensor, after: Tensor) -> bool:
+    """Return whether weights [..., query, key] are those of the step after one of the same layer."""
+    n_before, (n_queries, n_keys) = before.shape[-1], after.shape[-2:]
+    if n_queries == n_keys > n_before == before.shape[-2]:
+        return torch.allclose(after[..., :n_before, :n_before], before, atol=1e-4)
+    return n_keys > n_before and n_queries == n_keys - n_before
+
+
+@dataclass(frozen=True, eq=False)
+class HeadModule:
+    """A module of a list of equals that attended once.
+
+    Attributes:
+        place: its list, and what it read: equal for the heads of one layer.
+        call: its attention.
+    """
+
+    place: tuple[Any, ...]
+    call: AttentionCall
+
+
+@contextmanager
+def watching_heads(model: nn.Module, recorder: AttentionRecorder) -> Iterator[list[HeadModule]]:
+    """List the modules inside a ``with`` block that may be single heads, as they run."""
+    seen: list[HeadModule] = []
+    alive: dict[str, list[Tensor]] = {}  # what a list read last: no other tensor has its memory meanwhile
+    begun: list[tuple[int, tuple[Any, ...]]] = []
+
+    def begin(name: str, _: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        alive[name] = [each for each in (*given, *named.values()) if _has_memory(each)]
+        begun.append((len(recorder.calls), (name, *map(_memory, alive[name]))))
+
+    def end(*_: Any) -> None:
+        start, place = begun.pop()
+        calls = recorder.calls[start:]
+        if len(calls) == 1:
+            seen.append(HeadModule(place, calls[0]))
+
+    handles = []
+    for name, siblings in model.named_modules():
+        if isinstance(siblings, nn.ModuleList) and len(siblings) > 1 and len(set(map(type, siblings))) == 1:
+            for module in siblings:
+                handles.append(module.register_forward_pre_hook(partial(begin, name), with_kwargs=True))
+                handles.append(module.register_forward_hook(end))
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _has_memory(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.layout == torch.strided
+
+
+def _memory(tensor: Tensor) -> tuple[int, int]:
+    """Return where a tensor's numbers are, the same for its slices; a change in place is a new version."""
+    return tensor.untyped_storage().data_ptr(), 0 if tensor.is_inference() else tensor._version
+
+
+def joined_heads(calls: Sequence[AttentionCall], heads: Sequence[HeadModule]) -> list[AttentionCall]:
+    """Make one call of the heads of each layer; the other calls stay as they are."""
+    joined: dict[int, AttentionCall | None] = {}
+    for _, of_layer in groupby(heads, key=lambda head: head.place):
+        layer = [head.call for head in of_layer]
+        if len(layer) > 1 and len({call.weights.shape for call in layer}) == 1:
+            # [batch, head, query, key]; a head by itself may have no axis for heads
+            join = torch.cat if layer[0].weights.ndim > 3 else torch.stack
+            weights = join([call.weights for call in layer], dim=-3)
+            joined |= {**dict.fromkeys(map(id, layer)), id(layer[0]): replace(layer[0], weights=weights)}
+    return [each for call in calls if (each := joined.get(id(call), call)) is not None]

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from viz_transformer.errors import UserError
+from viz_transformer.tracing.arrays import layers_of_cache, pattern_points
 from viz_transformer.tracing.assemble import RawAttention
 from viz_transformer.tracing.huggingface import (
     label_side,
@@ -21,8 +22,7 @@ from viz_transformer.tracing.huggingface import (
 from viz_transformer.tracing.inputs import CaptureInputs, as_input
 from viz_transformer.tracing.labels import Labels
 from viz_transformer.tracing.modules import attention_of_module
-from viz_transformer.tracing.named_weights import layers_of_cache, pattern_points
-from viz_transformer.tracing.restore import attention_implementation, evaluating
+from viz_transformer.tracing.running import attention_implementation, evaluating
 from viz_transformer.tracing.wrapped_models import READING
 
 

@@ -11,28 +11,31 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
+from viz_transformer.tracing.arrays import layers_of_output
 from viz_transformer.tracing.assemble import RawAttention
-from viz_transformer.tracing.block_maps import whole_blocks
+from viz_transformer.tracing.generating import (
+    count_virtual_tokens,
+    reading_inputs,
+    with_virtual_names,
+    with_zero_rows,
+    write,
+)
 from viz_transformer.tracing.inputs import AXES, CaptureInputs, as_input, forward_parameters
 from viz_transformer.tracing.labels import Labels, TokenLabels, labels_of_ids
 from viz_transformer.tracing.modules import attention_of_module
-from viz_transformer.tracing.named_weights import layers_of_output
 from viz_transformer.tracing.pictures import find_pictures
-from viz_transformer.tracing.position_biases import biases_of, watching_biases
 from viz_transformer.tracing.refusals import check_traceable
-from viz_transformer.tracing.restore import (
+from viz_transformer.tracing.running import (
     attention_implementation,
     drawing_from,
     evaluating,
     random_state,
+    within_sizes,
 )
 from viz_transformer.tracing.selection import sentence_index
-from viz_transformer.tracing.sizes import within_sizes
 from viz_transformer.tracing.verify import check_returned
-from viz_transformer.tracing.virtual_tokens import count_virtual_tokens, with_virtual_names, with_zero_rows
-from viz_transformer.tracing.watched_layers import OF_A_MODEL, has_sink, watching
-from viz_transformer.tracing.whole_maps import hold_weights, maps_of_parts, maps_of_softmaxes
-from viz_transformer.tracing.written_text import reading_inputs, write
+from viz_transformer.tracing.watching import OF_A_MODEL, biases_of, has_sink, watching, watching_biases
+from viz_transformer.tracing.whole_maps import hold_weights, maps_of_parts, maps_of_softmaxes, whole_blocks
 
 #: Arguments that ask for a form of the output; they are read before a forward that need not name them.
 OUTPUT_ARGUMENTS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})

@@ -12,13 +12,12 @@ from viz_transformer.model import Transformer
 from viz_transformer.trace import KINDS
 from viz_transformer.tracing.assemble import RawAttention
 from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
-from viz_transformer.tracing.call_kinds import SortedLayers, sort_layers
-from viz_transformer.tracing.head_modules import joined_heads, watching_heads
+from viz_transformer.tracing.call_kinds import SortedLayers, joined_heads, sort_layers, watching_heads
 from viz_transformer.tracing.inputs import CaptureInputs, as_ids
 from viz_transformer.tracing.labels import Labels, labels_of_ids
-from viz_transformer.tracing.position_biases import biases_of, watching_biases
-from viz_transformer.tracing.restore import attention_implementation, evaluating
-from viz_transformer.tracing.window_maps import layers_of_windows, watching_windows
+from viz_transformer.tracing.running import attention_implementation, evaluating
+from viz_transformer.tracing.watching import biases_of, watching_biases
+from viz_transformer.tracing.whole_maps import layers_of_windows, watching_windows
 
 
 def attention_of_own_model(model: nn.Module, inputs: CaptureInputs) -> RawAttention:

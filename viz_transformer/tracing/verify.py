@@ -9,7 +9,11 @@ the softmax that was multiplied with the values. The classes of a table need no 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,7 +23,6 @@ from viz_transformer._numbers import short_number
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.attention_calls import AttentionRecorder
 from viz_transformer.tracing.selection import Selection
-from viz_transformer.tracing.verified_classes import is_as_its_class, is_verified
 
 #: How far two ways to compute weights may be apart: any weight of float32; of half precision, where the
 #: roundings of many layers add up, the share of its weight that a query of a head moves, in the mean.
@@ -134,3 +137,34 @@ class _Comparison(AttentionRecorder):
 def _is_exact(weights: Tensor) -> bool:
     """Return whether weights were computed with all digits of float32."""
     return weights.dtype == torch.float32 and not (weights.is_cuda and torch.backends.cuda.matmul.allow_tf32)
+
+
+LISTED = Path(__file__).with_name("verified_classes.json")
+_OWN = ("transformers.", "torch.")
+
+
+def is_verified(model: Any) -> bool:
+    """Return whether a model is of a verified class, all of whose parts and functions are the library's."""
+    kernel = getattr(model.config, "_attn_implementation", None)
+    base = type(getattr(model, "base_model", model))
+    return (
+        base.__module__.startswith("transformers.")
+        and base.__name__ in verified_classes()
+        and kernel in (None, "eager", "sdpa")
+        and all(type(part).__module__.startswith(_OWN) for part in model.modules())
+        and all(type(part).forward.__module__.startswith(_OWN) for part in model.modules())
+    )
+
+
+def is_as_its_class(model: Any) -> bool:
+    """Return whether no part of a model has a hook, or a forward that others of its class do not have."""
+    return not any(
+        "forward" in vars(part) or part._forward_hooks or part._forward_pre_hooks for part in model.modules()
+    )
+
+
+@cache
+def verified_classes() -> frozenset[str]:
+    """Return the names of the verified classes of the installed transformers; none of another version."""
+    table = json.loads(LISTED.read_text(encoding="utf-8"))
+    return frozenset(table["classes"] if table["transformers"] == version("transformers") else ())

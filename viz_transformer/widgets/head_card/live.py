@@ -27,7 +27,7 @@ from viz_transformer.text_model import TextModel, log_probs_of
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.tracing import capture
 from viz_transformer.tracing.inputs import as_ids
-from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.running import evaluating
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.head_card.view import HeadCardView
 

@@ -8,16 +8,18 @@ drawn at random.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.restore import evaluating
-from viz_transformer.tracing.sizes import within_sizes
-from viz_transformer.tracing.virtual_tokens import count_virtual_tokens
+from viz_transformer.tracing.labels import Labels, TokenLabels
+from viz_transformer.tracing.running import evaluating, within_sizes
 
 
 def most_written(config: Any, most: int) -> int:
@@ -120,3 +122,54 @@ def _without_end(ids: list[int], config: Any, least: int) -> list[int]:
     while len(ids) > least and ids[-1] in fillers and ids[-2] in fillers:
         ids = ids[:-1]
     return ids
+
+
+def count_virtual_tokens(model: nn.Module) -> int:
+    """Return how many virtual tokens PEFT puts before what a model reads.
+
+    Raises:
+        UserError: if an encoder–decoder has some: they stand before one of the two texts alone.
+    """
+    count = getattr(getattr(model, "active_peft_config", None), "num_virtual_tokens", None) or 0
+    if count and getattr(model.config, "is_encoder_decoder", False):
+        raise UserError(
+            f"{type(model).__name__} puts {count} virtual tokens into an encoder–decoder, where they are not "
+            "captured; give weights that it returned with output_attentions=True, of one kind: "
+            "vt.capture(output.encoder_attentions, tokens=[...])"
+        )
+    return count
+
+
+def with_zero_rows(layers: Sequence[Any], n_virtual: int) -> list[Any]:
+    """Return layers [..., query, key] as square maps, where the virtual tokens are keys alone."""
+    return [
+        F.pad(weights, (0, 0, n_virtual, 0))  # [..., virtual + query, key]
+        if weights is not None and weights.shape[-1] == weights.shape[-2] + n_virtual
+        else weights
+        for weights in layers
+    ]
+
+
+def with_virtual_names(labels: Labels, n_virtual: int, n_read: int) -> Labels:
+    """Return the labels of the one sequence with those of its virtual tokens, unless they have some.
+
+    Args:
+        labels: what was given, or what a tokenizer made of a text.
+        n_virtual: how many virtual tokens there are.
+        n_read: how many positions the text has.
+    """
+
+    def named(side: TokenLabels | None) -> TokenLabels | None:
+        if side is None:
+            return None
+        n_kept = n_read if side.kept is None else int(side.kept.sum())
+        kept = None if side.kept is None else np.concatenate([np.ones(n_virtual, dtype=np.bool_), side.kept])
+        if len(side.tokens) not in (n_read, n_kept):  # they have names, or what was given does not fit
+            return replace(side, kept=kept)
+        ahead = tuple(f"virtual {i}" for i in range(n_virtual))
+        words = None if side.words is None else ((None,) * n_virtual + side.words)
+        return TokenLabels(tokens=(*ahead, *side.tokens), words=words, kept=kept)
+
+    return replace(
+        labels, tokens=named(labels.tokens), source=named(labels.source), target=named(labels.target)
+    )
