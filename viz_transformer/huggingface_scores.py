@@ -27,7 +27,7 @@ from viz_transformer.intervening.metric import (
 from viz_transformer.model.interventions import HeadChange, Interventions
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.tracing import capture
-from viz_transformer.tracing.labels import encode
+from viz_transformer.tracing.arguments import encode
 from viz_transformer.tracing.running import evaluating
 
 #: So many of the likeliest classes or tokens are told.

@@ -23,9 +23,9 @@ from viz_transformer.intervening.metric import (
     token_names,
 )
 from viz_transformer.intervening.rewriting import rewritten
+from viz_transformer.tracing.arguments import TokenLabels, encode, labels_of_ids
 from viz_transformer.tracing.generating import most_written, write
 from viz_transformer.tracing.inputs import as_ids, forward_parameters
-from viz_transformer.tracing.labels import TokenLabels, encode, labels_of_ids
 from viz_transformer.tracing.running import evaluating, within_sizes
 from viz_transformer.vocabulary import Tokeniser
 

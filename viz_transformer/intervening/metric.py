@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
 from viz_transformer.intervening.sites import find_sites
-from viz_transformer.tracing.labels import encode, labels_of_ids
+from viz_transformer.tracing.arguments import encode, labels_of_ids
 from viz_transformer.tracing.running import evaluating
 from viz_transformer.vocabulary import Tokeniser
 

@@ -1,18 +1,17 @@
-"""`vt.capture`, which parses the inputs, reads the attention and assembles the trace."""
+"""`vt.capture`: parse the inputs, let the adapter of the model read the attention, assemble the trace."""
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
+from viz_transformer.tracing.arguments import parse_labels, parse_selection
 from viz_transformer.tracing.arrays import attention_of_arrays
 from viz_transformer.tracing.assemble import assemble
-from viz_transformer.tracing.labels import parse_labels
-from viz_transformer.tracing.selection import parse_selection
-from viz_transformer.tracing.wrapped_models import is_module, unwrap
 
 
 def capture(
@@ -112,11 +111,11 @@ def capture(
     Raises:
         UserError: if nothing can be captured, or labels, sentences, heads or rows do not fit.
     """
-    model, own_tokenizer = unwrap(model)
+    model, own_tokenizer = _unwrapped(model)
     labels = parse_labels(tokens, source_tokens, target_tokens)
     selection = parse_selection(layers, heads, dtype, run, group, normalised)
     ids = {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids}
-    if not is_module(model):
+    if not _is_module(model):
         if inputs or named_inputs or any(each is not None for each in ids.values()):
             raise UserError(
                 f"a {type(model).__name__} is not a torch module, so it reads no input; "
@@ -124,15 +123,16 @@ def capture(
             )
         return assemble(attention_of_arrays(model, labels, batch_index), selection, words)
 
-    from viz_transformer.tracing.adapters import choose_adapter  # with torch, which weights do without
-    from viz_transformer.tracing.inputs import parse_inputs
+    # With torch, which weights do without.
+    from viz_transformer.tracing import hooked_models, huggingface, modules
+    from viz_transformer.tracing.inputs import TRACED, is_hooked, parse_inputs
 
     parsed = parse_inputs(
         model,
         inputs,
         ids,
         named_inputs,
-        labels,
+        labels=labels,
         tokenizer=own_tokenizer if tokenizer is None else tokenizer,
         batch_index=batch_index,
         generate=generate,
@@ -141,4 +141,46 @@ def capture(
         verify=verify,
         known=[name for name in inspect.signature(capture).parameters if name != "named_inputs"],
     )
-    return assemble(choose_adapter(model)(model, parsed), selection, words)
+    config = getattr(model, "config", None)
+    if is_hooked(model):
+        attention_of = hooked_models.attention_of_hooked
+    elif hasattr(config, "is_encoder_decoder") and hasattr(config, "_attn_implementation"):
+        attention_of = huggingface.attention_of_hugging_face
+    elif isinstance(model, tuple(TRACED)):
+        attention_of = modules.attention_of_own_model
+    else:
+        attention_of = modules.attention_of_module
+    return assemble(attention_of(model, parsed), selection, words)
+
+
+def _unwrapped(model: Any) -> tuple[Any, Any]:
+    """Return the model in torch.compile's or nnsight's wrapper, and the tokenizer that this brings, or None.
+
+    Raises:
+        UserError: if the wrapper has no weights yet, or changes what the model computes.
+    """
+    # Known by its name, as nnsight is not imported: each of its wrappers is an Envoy.
+    is_envoy = any(
+        each.__name__ == "Envoy" and each.__module__.partition(".")[0] == "nnsight"
+        for each in type(model).__mro__
+    )
+    if not (is_envoy and _is_module(getattr(model, "_module", None))):
+        # What torch.compile wraps computes the same. What is no module may do anything when it is asked.
+        return getattr(model, "_orig_mod", model) if _is_module(model) else model, None
+    inside, name = model._module, type(model).__name__
+    if any(parameter.is_meta for parameter in inside.parameters()):
+        raise UserError(
+            f"this {name} of nnsight has no weights yet; load it with dispatch=True, or call its dispatch()"
+        )
+    if getattr(model, "_edits", None):
+        raise UserError(
+            f"this {name} of nnsight holds edits, which the trace would not show; call its clear_edits(), or "
+            "save the weights in an nnsight trace, and give those: vt.capture(weights, tokens=[...])"
+        )
+    return inside, getattr(model, "tokenizer", None)
+
+
+def _is_module(model: Any) -> bool:
+    """Return whether a model is a torch module; where torch is not loaded, nothing is."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)

@@ -14,9 +14,8 @@ from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.trace.arrays import given_array
+from viz_transformer.tracing.arguments import TOLERANCE, Labels, TokenLabels, as_array, sentence_index
 from viz_transformer.tracing.assemble import RawAttention
-from viz_transformer.tracing.labels import Labels, TokenLabels
-from viz_transformer.tracing.selection import TOLERANCE, as_array, sentence_index
 
 #: A cache of TransformerLens has a few dozen names for each layer.
 _MOST_NAMES = 100_000
@@ -167,10 +166,7 @@ def pattern_points(names: Iterable[Any]) -> dict[str, tuple[str, int]]:
     """Return the kind and the layer of each hook point that sees attention weights, by its name."""
     found = {str(name): _PATTERN.fullmatch(str(name)) for name in names}
     return {
-        name: (
-            "cross" if match[3] == "cross_attn" else _STACKS[match[1]],
-            int(match[2]),
-        )
+        name: ("cross" if match[3] == "cross_attn" else _STACKS[match[1]], int(match[2]))
         for name, match in found.items()
         if match
     }
@@ -195,13 +191,9 @@ def layers_of_output(output: Mapping[str, Any]) -> dict[str, Any]:
     return {
         kind: layers
         for kind, layers in given.items()
-        if layers is not None and not (len(layers) and all(each == () for each in map(_as_step, layers)))
+        if layers is not None
+        and not (len(layers) and all(isinstance(each, list | tuple) and not each for each in layers))
     }
-
-
-def _as_step(layers: Any) -> Any:
-    """Return what one step returned as a tuple, and of one pass None."""
-    return tuple(layers) if isinstance(layers, list | tuple) else None
 
 
 class _NotWholeError(Exception):
@@ -224,11 +216,9 @@ def layers_of_text(output: Mapping[str, Any], batch_index: int | None) -> dict[s
         for kind, given in layers.items():
             if are_steps(given):
                 # At each step another row of the batch may have become this text; a text ends with −1.
-                rows = (
-                    [text] * len(given)
-                    if beams is None
-                    else [row for row in beams[text].tolist() if row >= 0]
-                )
+                rows = [text] * len(given)
+                if beams is not None:
+                    rows = [row for row in beams[text].tolist() if row >= 0]
                 steps = zip(given, rows, strict=False)  # the search may go on after the text's end
                 layers[kind] = join_steps([_row_of(step, row) for step, row in steps], kind)
             else:  # an encoder reads each source once, for all of its texts
@@ -250,19 +240,18 @@ def _row_of(layers: Iterable[Any], row: int) -> list[Any]:
     Raises:
         _NotWholeError: if the layers are something else (blocks, two streams …), or lack the row.
     """
-    rows = [layer if layer is None else layer[row : row + 1] for layer in map(_as_map, layers)]
-    if any(layer is not None and not len(layer) for layer in rows):
-        raise _NotWholeError(f"it kept the weights of some beams only, and not of row {row}")
+    rows = []
+    for layer in layers:
+        if layer is not None and getattr(layer, "ndim", None) != 4:
+            shape = list(layer.shape) if hasattr(layer, "shape") else f"a {type(layer).__name__}"
+            raise _NotWholeError(f"a layer is {shape}, and no array [batch, head, query, key]")
+        of_row = layer if layer is None else layer[row : row + 1]
+        if of_row is not None and not len(of_row):
+            raise _NotWholeError(f"it kept the weights of some beams only, and not of row {row}")
+        rows.append(of_row)
     if not rows:
         raise _NotWholeError("a step has no weights")
     return rows
-
-
-def _as_map(layer: Any) -> Any:
-    if layer is not None and getattr(layer, "ndim", None) != 4:
-        shape = list(layer.shape) if hasattr(layer, "shape") else f"a {type(layer).__name__}"
-        raise _NotWholeError(f"a layer is {shape}, and no array [batch, head, query, key]")
-    return layer
 
 
 def _check_maps(layers: Iterable[Any], is_square: bool) -> None:
@@ -282,43 +271,30 @@ def _check_maps(layers: Iterable[Any], is_square: bool) -> None:
 
 
 def join_steps(layers: Sequence[Any], kind: str) -> Sequence[Any]:
-    """Return layers as they are, or joined if they are those of several steps of `generate`."""
-    if not are_steps(layers):
-        return layers
-    first, last = layers[0][0].shape[-2], layers[-1][0].shape[-2]
-    if last > first:  # without a cache, each step reads everything again
-        return layers[-1]
-    if kind == "cross":  # each step adds rows, [..., new query, source]
-        steps = [[as_array(layer) for layer in step] for step in layers]
-        return [np.concatenate(of_layer, axis=-2) for of_layer in zip(*steps, strict=True)]
-    return _join_cached_steps(layers)
+    """Return layers as they are, or joined if they are those of several steps of `generate`.
 
-
-def _join_cached_steps(steps: Sequence[Sequence[Any]]) -> list[Any]:
-    """Join the steps of `generate` with a cache into whole matrices.
-
-    The first step reads the whole beginning; each later one reads a token, whose row of weights
+    With a cache the first step reads the whole beginning; each later one reads a token, whose row of weights
     is one key longer than the row before:
 
         step 0:  a .        step 1:  a b c        whole:  a . .
                  a b                                      a b .
                                                           a b c
 
-    Args:
-        steps: per step and layer [..., new query, keys so far].
-
-    Returns:
-        per layer [..., query, key].
-
     Raises:
         UserError: if the steps do not continue each other.
     """
-    lengths = [step[0].shape[-2] for step in steps]
-    n_positions = sum(lengths)
+    if not are_steps(layers):
+        return layers
+    lengths = [step[0].shape[-2] for step in layers]
+    if lengths[-1] > lengths[0]:  # without a cache, each step reads everything again
+        return layers[-1]
+    if kind == "cross":  # each step adds rows, [..., new query, source]
+        steps = [[as_array(layer) for layer in step] for step in layers]
+        return [np.concatenate(of_layer, axis=-2) for of_layer in zip(*steps, strict=True)]
     whole = []
-    for of_layer in zip(*steps, strict=True):
+    for of_layer in zip(*layers, strict=True):
         before = tuple(of_layer[0].shape[:-2])  # batch and heads
-        joined = np.zeros((*before, n_positions, n_positions), dtype=np.float32)
+        joined = np.zeros((*before, sum(lengths), sum(lengths)), dtype=np.float32)
         end = 0
         for weights, length in zip(of_layer, lengths, strict=True):
             start, end = end, end + length

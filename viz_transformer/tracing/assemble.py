@@ -15,8 +15,14 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, Patches
 from viz_transformer.trace.arrays import check_size, given_sequence, hand_over
 from viz_transformer.trace.kinds import Kind
-from viz_transformer.tracing.labels import Labels, TokenLabels
-from viz_transformer.tracing.selection import TOLERANCE, Selection, as_array, sentence_index
+from viz_transformer.tracing.arguments import (
+    TOLERANCE,
+    Labels,
+    Selection,
+    TokenLabels,
+    as_array,
+    sentence_index,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,17 +30,17 @@ class RawAttention:
     """The attention of a model as an adapter found it.
 
     Attributes:
-        layers: for each kind one array or tensor a layer, as `_as_batch` takes them; "self"
-            stands for an encoder's or a decoder's. A kind may be missing, empty or None, and so may
-            a layer that does not attend. `assemble` takes the layers out of lists one by one, so
-            that memory never holds all of them twice.
+        layers: for each kind one array or tensor a layer, as `_as_batch` takes them; "self" is an
+            encoder's or a decoder's. A kind may be missing, empty or None, and so may a layer that does
+            not attend. `assemble` takes the layers out of lists one by one, so that memory never holds
+            all of them twice.
         numbers: for each kind the model's own number of each layer; else they are 0, 1, 2 …
         whole: for each kind the array [layer, head, query, key] in which its kept layers already are, if
             there is one; the trace may keep it.
         is_selected: whether only the kept heads are left.
         biases: for each kind what the model adds to its scores for relative positions, [head, query,
             key], by the number of the layer; if there is only one, all layers share it.
-        seconds_per_frame: of a sound model, how much time each source position stands for, if known.
+        seconds_per_frame: of a sound model, how many seconds of sound a source position is, if known.
         has_sink: whether rows may sum to less than 1, the rest going to a sink that is no token.
         is_numbered: whether a picture or a sound was read; its positions are numbered where they have no
             labels.
@@ -100,33 +106,34 @@ def assemble(
             "run= and group= choose among the runs of a module and among groups of positions, and here are "
             "neither; leave them out"
         )
-    layers = _layers_by_kind(raw, selection)
+    stacks = _stacks(raw, selection)
     sides = {"source": raw.labels.source, "target": raw.labels.target}
-    if len(layers) == 1 and "cross" not in layers:
-        sides = {KINDS[kind].query: raw.labels.only for kind in layers}
+    if len(stacks) == 1 and "cross" not in stacks:
+        sides = {KINDS[kind].query: raw.labels.only for kind in stacks}
 
     fields: dict[str, Any] = {}
     read: dict[str, TokenLabels] = {}
-    for kind in map(KINDS.__getitem__, layers):
-        stack = layers[kind.name]
+    for kind in map(KINDS.__getitem__, stacks):
+        stack = stacks[kind.name]
         n_queries, n_keys = _one_shape(kind, stack)
-        query = read[kind.query] = _labelled(sides, kind.query, kind.name, n_queries, raw.is_numbered)
-        key = read[kind.key] = _labelled(sides, kind.key, kind.name, n_keys, raw.is_numbered)
-        kept = _fit(n_queries, kind.name, kind.query, query), _fit(n_keys, kind.name, kind.key, key)
-        if kind.key == min(kind.key, *read):  # the source, where there is one
+        kept = []
+        for side, length in ((kind.query, n_queries), (kind.key, n_keys)):
+            read[side], of_side = _fit(sides.get(side), length, kind.name, side, raw.is_numbered)
+            kept.append(of_side)
+        if kind.key == min(kind.key, *read) and raw.patches is not None:  # the source, where there is one
             fields["patches"] = _kept_patches(raw.patches, kept[1])
-        given = raw.biases.get(kind.name, raw.biases.get("self") if kind.query == kind.key else None)
-        added = _biases(given or {}, stack.numbers)
-        if added and all(each.shape[-2:] == (n_queries, n_keys) for each in added):
-            fields[f"{kind.name}_position_bias"] = _stacked_biases(added, kept, selection)
-        fields[kind.field] = _stacked(kind.name, stack, kept, key, selection, raw.has_sink)
-        fields[f"{kind.name}_layers"] = _unless_counted(stack.numbers)
+        added = raw.biases.get(kind.name, raw.biases.get("self") if kind.query == kind.key else None)
+        if added:
+            fields[f"{kind.name}_position_bias"] = _position_bias(added, stack, kept, selection)
+        fields[kind.field] = _stacked(kind.name, stack, kept, read[kind.key], selection, raw.has_sink)
+        if list(stack.numbers) != list(range(len(stack.numbers))):
+            fields[f"{kind.name}_layers"] = tuple(stack.numbers)
     if words is not None:
         side = min(read)  # the source before the target
         read[side] = replace(read[side], words=_words_of_kept(words, read[side]))
     fields["seconds_per_frame"] = raw.seconds_per_frame if "source" in read else None
-    fields["sinks"] = tuple(layers) if raw.has_sink else ()
-    fields["notes"] = (*raw.notes, *_surprises(raw, selection, layers.keys(), fields))
+    fields["sinks"] = tuple(stacks) if raw.has_sink else ()
+    fields["notes"] = (*raw.notes, *_surprises(raw, selection, stacks.keys(), fields))
     fields["normalised"] = selection.normalised
     fields["heads"] = selection.heads  # also 0, 1, 2 …: a choice of heads is no whole layer
     for side, labels in sorted(read.items()):
@@ -135,7 +142,8 @@ def assemble(
         fields[f"{side}_segments"] = labels.segments
         if raw.positions.get(side) is not None:
             positions = as_array(raw.positions[side])
-            fields[f"{side}_positions"] = positions[_fit(len(positions), "position", side, labels)]
+            _, of_side = _fit(labels, len(positions), "position", side)
+            fields[f"{side}_positions"] = positions[of_side]
     if "target" in read:
         fields["output_tokens"] = read["target"].written
     return ForwardTrace(**fields)
@@ -144,22 +152,22 @@ def assemble(
 def _surprises(
     raw: RawAttention, selection: Selection, kinds: Collection[str], fields: Mapping[str, Any]
 ) -> list[str]:
-    """Say what of a model's attention is not as the model says of itself, in a line each."""
-    said = []
+    """Return what of a model's attention is not as the model says of itself, in a line each."""
+    notes = []
     for kind in kinds:
         weights = fields[KINDS[kind].field]  # [layer, head, query, key]
         if kind == "decoder" and raw.causal and not _is_causal(weights.reshape(-1, *weights.shape[2:])):
-            said.append("the model says that it is causal, and some of its heads look ahead")
+            notes.append("the model says that it is causal, and some of its heads look ahead")
         if raw.configured is None or len(kinds) > 1:
             continue
         for axis, (name, chosen) in enumerate((("layers", selection.layers), ("heads", selection.heads))):
-            if chosen is None and weights.shape[axis] != raw.configured[axis]:
-                shown_of, of = weights.shape[axis], raw.configured[axis]
-                said.append(f"{shown_of} {name} are shown, and the configuration has {of}")
-    return said
+            n_shown, n_configured = weights.shape[axis], raw.configured[axis]
+            if chosen is None and n_shown != n_configured:
+                notes.append(f"{n_shown} {name} are shown, and the configuration has {n_configured}")
+    return notes
 
 
-def _layers_by_kind(raw: RawAttention, selection: Selection) -> dict[str, _Stack]:
+def _stacks(raw: RawAttention, selection: Selection) -> dict[str, _Stack]:
     """Return one sentence's layers by kind, each [head, query, key], with "self" resolved."""
     present = {
         kind: layers
@@ -174,12 +182,21 @@ def _layers_by_kind(raw: RawAttention, selection: Selection) -> dict[str, _Stack
     labels = raw.labels
     is_unlabelled = set(present) == {"self"} and labels.only is None
     if is_unlabelled and not (raw.is_numbered and labels.source is None):
+        shape = next((getattr(layer, "shape", ()) for layer in present["self"] if layer is not None), ())
+        wanted = f"{shape[-1]} strings, one per position" if shape else "one string per position"
         raise UserError(
             "the attention is that of one sequence, and "
             + ("two lists of tokens were given" if labels.source else "its tokens were not given")
-            + f"; give tokens=[...], {_n_positions(present['self'])}, or a text and tokenizer="
+            + f"; give tokens=[...], {wanted}, or a text and tokenizer="
         )
-    numbered = {kind: _attending(of_kind, raw.numbers.get(kind)) for kind, of_kind in present.items()}
+    numbered = {  # the number of each layer that attends, by its index
+        kind: {
+            i: number
+            for i, number in enumerate(raw.numbers.get(kind) or range(len(of_kind)))
+            if of_kind[i] is not None
+        }
+        for kind, of_kind in present.items()
+    }
     selection.check_layers(number for of_kind in numbered.values() for number in of_kind.values())
     stacks = {
         kind: _select(of_kind, numbered[kind], raw, selection, raw.whole.get(kind))
@@ -194,17 +211,6 @@ def _layers_by_kind(raw: RawAttention, selection: Selection) -> dict[str, _Stack
         kind = "decoder" if len(present) > 1 else _self_attention_kind(stack.layers, labels, raw.causal)
         stacks[kind] = stack
     return {kind: stacks[kind] for kind in KINDS if kind in stacks}
-
-
-def _n_positions(layers: Sequence[Any]) -> str:
-    shape = next((getattr(layer, "shape", ()) for layer in layers if layer is not None), ())
-    return f"{shape[-1]} strings, one per position" if shape else "one string per position"
-
-
-def _attending(layers: Sequence[Any], numbers: Sequence[int] | None) -> dict[int, int]:
-    """Return the number of each layer that attends, by its index."""
-    numbers = range(len(layers)) if numbers is None else numbers
-    return {i: number for i, number in enumerate(numbers) if layers[i] is not None}
 
 
 def _select(
@@ -228,7 +234,26 @@ def _select(
     return _Stack(layers=kept, numbers=tuple(numbers.values()), whole=whole)
 
 
-def _self_attention_kind(layers: Sequence[FloatArray], labels: Labels, causal: bool | None = None) -> str:
+def _as_batch(weights: Any) -> Any:
+    """Give a layer's weights, [head, query, key] or of one head [query, key], the axes of a batch.
+
+    Raises:
+        UserError: if they have other axes.
+    """
+    array = weights if hasattr(weights, "ndim") else as_array(weights)
+    if array.ndim == 2:
+        array = array[None]  # [head=1, query, key]
+    if array.ndim == 3:
+        array = array[None]  # [batch=1, head, query, key]
+    if array.ndim != 4 or 0 in array.shape:
+        raise UserError(
+            f"a layer's weights have the shape {list(array.shape)}, but [batch, head, query, key] "
+            "or [head, query, key] was expected; give one such array per layer"
+        )
+    return array
+
+
+def _self_attention_kind(layers: Sequence[FloatArray], labels: Labels, causal: bool | None) -> str:
     """Tell an encoder's self-attention from a decoder's, by its labels or whether it looks ahead.
 
     A model that says it is causal is believed. One that says it is not may still be given a causal
@@ -247,7 +272,10 @@ def _self_attention_kind(layers: Sequence[FloatArray], labels: Labels, causal: b
         return "encoder" if labels.source is not None else "decoder"
     if causal:
         return "decoder"
-    layers = [_without_padding(layer, labels.tokens) for layer in layers]
+    kept = labels.tokens.kept
+    if kept is not None:  # on the left, the rows of padding look ahead even in a decoder
+        square = (len(kept), len(kept))
+        layers = [layer[:, kept][..., kept] if layer.shape[1:] == square else layer for layer in layers]
     answers = {_is_causal(layer) for layer in layers} if layers[0].shape[-1] > 1 else set()
     if len(answers) != 1 and causal is not None:
         answers = {causal}
@@ -258,28 +286,6 @@ def _self_attention_kind(layers: Sequence[FloatArray], labels: Labels, causal: b
         + ("some layers look ahead and some do not" if answers else "one token has nothing to hide")
         + "; give source_tokens= for an encoder, target_tokens= for a decoder, or both"
     )
-
-
-def _as_batch(weights: Any) -> Any:
-    """Give a layer's weights the axes [batch, head, query, key].
-
-    Args:
-        weights: [batch, head, query, key], [head, query, key] or, of one head, [query, key].
-
-    Raises:
-        UserError: if they have other axes.
-    """
-    array = weights if hasattr(weights, "ndim") else as_array(weights)
-    if array.ndim == 2:
-        array = array[None]  # [head=1, query, key]
-    if array.ndim == 3:
-        array = array[None]  # [batch=1, head, query, key]
-    if array.ndim != 4 or 0 in array.shape:
-        raise UserError(
-            f"a layer's weights have the shape {list(array.shape)}, but [batch, head, query, key] "
-            "or [head, query, key] was expected; give one such array per layer"
-        )
-    return array
 
 
 def _is_causal(layer: FloatArray) -> bool:
@@ -296,28 +302,19 @@ def _is_causal(layer: FloatArray) -> bool:
     return not (ahead & (~equal | equal.all())).any()
 
 
-def _without_padding(weights: FloatArray, labels: TokenLabels) -> FloatArray:
-    """Leave out padding: on the left, its rows look ahead even in a decoder."""
-    kept = labels.kept
-    if kept is None or weights.shape[1:] != (len(kept), len(kept)):
-        return weights
-    return weights[:, kept][..., kept]  # [head, kept query, kept key]
-
-
 def _one_shape(kind: Kind, stack: _Stack) -> tuple[int, int]:
     """Return the numbers of queries and keys, the same in every layer.
 
     Raises:
         UserError: if layers differ in their heads, queries or keys, or self-attention is not square.
     """
-    shapes = {layer.shape for layer in stack.layers}
+    shapes: dict[tuple[int, ...], list[int]] = {}
+    for number, layer in zip(stack.numbers, stack.layers, strict=True):
+        shapes.setdefault(layer.shape, []).append(number)
     if len(shapes) > 1:
-        alike: dict[tuple[int, ...], list[int]] = {}
-        for number, layer in zip(stack.numbers, stack.layers, strict=True):
-            alike.setdefault(layer.shape, []).append(number)
         offered = ", ".join(
             f"layers={numbers} ({n_heads} heads, {n_queries} × {n_keys})"
-            for (n_heads, n_queries, n_keys), numbers in alike.items()
+            for (n_heads, n_queries, n_keys), numbers in shapes.items()
         )
         raise UserError(
             f"the {kind.name} layers have several shapes, and a trace needs as many heads, queries and "
@@ -336,7 +333,7 @@ def _one_shape(kind: Kind, stack: _Stack) -> tuple[int, int]:
 def _stacked(
     kind: str,
     stack: _Stack,
-    kept: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    kept: Sequence[NDArray[np.bool_]],
     key: TokenLabels,
     selection: Selection,
     has_sink: bool,
@@ -349,14 +346,22 @@ def _stacked(
     n_heads = len(stack.layers[0])
     shape = (len(stack.layers), n_heads, int(kept[0].sum()), int(kept[1].sum()))
     weights = stack.whole
-    if weights is None or weights.shape != shape:
-        weights = _empty(shape, selection.dtype)
+    torch = sys.modules.get("torch")
+    if (weights is None or weights.shape != shape) and torch is not None:
+        # Numpy asks the system for huge pages, which can take longer than all the copying.
+        weights = torch.empty(shape, dtype=getattr(torch, selection.dtype), device="cpu").numpy()
+    elif weights is None or weights.shape != shape:
+        weights = np.empty(shape, selection.dtype)
+    # A query that may attend to nothing (padding on the left, before the first word) may have equal weight
+    # everywhere, padding included: its row becomes zero. No other row gives padding any weight.
+    padding = None if key.kept is None or key.kept.all() or not selection.normalised else ~key.kept
     for i, number in enumerate(stack.numbers):
         layer, stack.layers[i] = stack.layers[i], None  # freed when it is copied
-        for axis, of_axis in enumerate(kept, start=1):
-            if axis == 2 and selection.normalised:
-                layer = _zero_padding_rows(layer, key)
-            layer = layer if of_axis.all() else np.compress(of_axis, layer, axis=axis)
+        layer = layer if kept[0].all() else np.compress(kept[0], layer, axis=1)
+        if padding is not None and len(padding) == layer.shape[-1]:
+            on_padding = layer[..., padding].sum(axis=-1, keepdims=True, dtype=np.float32)
+            layer = np.where(on_padding > TOLERANCE, layer.dtype.type(0), layer)
+        layer = layer if kept[1].all() else np.compress(kept[1], layer, axis=2)
         heads = range(n_heads) if selection.heads is None else selection.heads
         _check_rows(f"the {kind} attention (layer {number}", heads, layer, has_sink, selection)
         if not np.may_share_memory(weights, layer):
@@ -364,88 +369,58 @@ def _stacked(
     return hand_over(weights)
 
 
-def _empty(shape: tuple[int, ...], dtype: str) -> FloatArray:
-    """Return an array to fill, in torch's memory where torch is loaded.
+def _position_bias(
+    given: Mapping[int, Any], stack: _Stack, kept: Sequence[NDArray[np.bool_]], selection: Selection
+) -> FloatArray | None:
+    """Return what is added for positions, [layer or 1, head, query, key], of what a trace keeps.
 
-    Numpy asks the system for huge pages, which can take longer than all the copying.
+    It is that of each kept layer, or the one that all share; None if a layer's is not known.
     """
-    torch = sys.modules.get("torch")
-    return (
-        np.empty(shape, dtype)
-        if torch is None
-        else torch.empty(shape, dtype=getattr(torch, dtype), device="cpu").numpy()
-    )
-
-
-def _biases(given: Mapping[int, Any], numbers: Sequence[int]) -> list[Any]:
-    """Return the bias of each kept layer, or the one that all share; none if a layer's is not known."""
-    if len(given) == 1:
-        return list(given.values())
-    return [given[number] for number in numbers] if given.keys() >= set(numbers) else []
-
-
-def _stacked_biases(
-    layers: Sequence[Any], kept: tuple[NDArray[np.bool_], NDArray[np.bool_]], selection: Selection
-) -> FloatArray:
-    """Return what is added for positions, [layer or 1, head, query, key], of what a trace keeps."""
+    layers = list(given.values())
+    if len(given) > 1:
+        layers = [given[number] for number in stack.numbers] if given.keys() >= set(stack.numbers) else []
+    if not layers or any(each.shape[-2:] != (len(kept[0]), len(kept[1])) for each in layers):
+        return None
     taken = [as_array(selection.take(layer, number)) for number, layer in enumerate(layers)]
     return np.stack(taken)[:, :, kept[0]][..., kept[1]]
 
 
-def _unless_counted(numbers: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the numbers, or None for 0, 1, 2 …"""
-    return None if list(numbers) == list(range(len(numbers))) else tuple(numbers)
+def _fit(
+    labels: TokenLabels | None, length: int, kind: str, side: str, is_numbered: bool = False
+) -> tuple[TokenLabels, NDArray[np.bool_]]:
+    """Return the labels of an axis, and which of its positions have one: all, or all but the padding.
 
+    Without labels its positions are numbered, if they are those of a picture or a sound.
 
-def _zero_padding_rows(weights: FloatArray, key: TokenLabels) -> FloatArray:
-    """Set to zero the rows of queries that may attend to nothing.
-
-    A model may give such a query (padding on the left, before the first word) equal weight
-    everywhere, padding included. No other row gives padding any weight.
+    Raises:
+        UserError: if there are no labels, or not as many as positions.
     """
-    if key.kept is None or len(key.kept) != weights.shape[-1] or key.kept.all():
-        return weights
-    on_padding = weights[..., ~key.kept].sum(axis=-1, keepdims=True, dtype=np.float32)
-    return np.where(on_padding > TOLERANCE, weights.dtype.type(0), weights)
-
-
-def _labelled(
-    sides: Mapping[str, TokenLabels | None], side: str, kind: str, n_positions: int, is_numbered: bool
-) -> TokenLabels:
-    """Return the labels of a side, which must have some unless its positions are numbered."""
-    labels = sides.get(side)
-    if labels is None and is_numbered:
-        return _numbers(n_positions)
-    if labels is None:
+    if labels is None and not is_numbered:
         raise UserError(
-            f"the {kind} attention runs over {n_positions} {side} positions without labels; "
+            f"the {kind} attention runs over {length} {side} positions without labels; "
             f"give {side}_tokens=[...], one string per position, or tokenizer="
         )
-    return labels
-
-
-def _numbers(n_positions: int) -> TokenLabels:
-    return TokenLabels(tokens=tuple(map(str, range(n_positions))))
-
-
-def _fit(length: int, kind: str, side: str, labels: TokenLabels) -> NDArray[np.bool_]:
-    """Return which positions of an axis are labelled: all, or all but the padding."""
+    labels = _numbers(length) if labels is None else labels
     if len(labels.tokens) == length:
-        return np.ones(length, dtype=np.bool_)
+        return labels, np.ones(length, dtype=np.bool_)
     if labels.kept is not None and len(labels.kept) == length and labels.kept.sum() == len(labels.tokens):
-        return labels.kept
+        return labels, labels.kept
     raise UserError(
         f"{len(labels.tokens)} {side} tokens were given, but the {kind} attention has {length} "
         f"{side} positions; give one label per position, special tokens included"
     )
 
 
-def _kept_patches(patches: Patches | None, kept: NDArray[np.bool_]) -> Patches | None:
+def _numbers(n_positions: int) -> TokenLabels:
+    return TokenLabels(tokens=tuple(map(str, range(n_positions))))
+
+
+def _kept_patches(patches: Patches, kept: NDArray[np.bool_]) -> Patches | None:
     """Return where patches are among the kept positions; None if one of them is not kept."""
-    for rows, columns, start in patches or ():
+    for rows, columns, start in patches:
         if kept[start : start + rows * columns].sum() < rows * columns:
             return None
-    return patches and tuple((rows, columns, int(kept[:start].sum())) for rows, columns, start in patches)
+    return tuple((rows, columns, int(kept[:start].sum())) for rows, columns, start in patches)
 
 
 def _words_of_kept(words: Sequence[int | None], labels: TokenLabels) -> tuple[int | None, ...]:

@@ -4,17 +4,15 @@ A model attends by one of four ways: torch's `scaled_dot_product_attention` or `
 which never return their weights; `multi_head_attention_forward`, which `nn.MultiheadAttention` and
 every `nn.Transformer` module use; or a softmax that its author wrote out. A `TorchFunctionMode`
 receives each call of a torch function inside a `with` block. (While one is active, torch's modules
-also avoid the fused path that would bypass the third.) So no hook is needed, and nothing has to be
-restored.
+also avoid the fused path that would bypass the third.)
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -24,10 +22,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
+from torch.utils.hooks import RemovableHandle
 
+from viz_transformer.tracing.running import uncompiled, watching
 from viz_transformer.tracing.softmax_calls import SoftmaxWatch
-
-_COMPILERS = frozenset({"torch._dynamo", "torch.nn.attention.flex_attention"})
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,8 @@ class AttentionRecorder(TorchFunctionMode):
         self._calls: list[AttentionCall] = []
         self._softmaxes = SoftmaxWatch()
         self._running: list[Running] = [Running()]
-        self._end = ExitStack()
+        self._runs: Counter[nn.Module] = Counter()
+        self._opened = ExitStack()
 
     @property
     def calls(self) -> list[AttentionCall]:
@@ -87,29 +86,28 @@ class AttentionRecorder(TorchFunctionMode):
 
     def __enter__(self) -> AttentionRecorder:
         """Begin; what torch compiled runs uncompiled meanwhile, or its calls would not be seen."""
-        compiles = not _COMPILERS.isdisjoint(sys.modules)  # they take seconds to import
-        if compiles and hasattr(torch.compiler, "set_stance"):  # since torch 2.6
-            self._end.enter_context(torch.compiler.set_stance("force_eager"))
-        runs: Counter[nn.Module] = Counter()
-
-        def begin(name: str, module: nn.Module, _: Any) -> None:
-            self._running.append(Running(name, type(module).__name__, runs[module]))
-            runs[module] += 1
-
-        def end(*_: Any) -> None:
-            self._running.pop()
-
-        for name, module in self._model.named_modules() if self._model is not None else ():
-            if isinstance(module, torch.jit.ScriptModule):
-                continue  # it takes no such hooks, and its calls are not seen
-            self._end.callback(module.register_forward_pre_hook(partial(begin, name)).remove)
-            self._end.callback(module.register_forward_hook(end, always_call=True).remove)
+        self._opened.enter_context(uncompiled())
+        if self._model is not None:
+            self._opened.enter_context(watching(self._model, self))
         return super().__enter__()
+
+    def hooks(self, name: str, module: nn.Module) -> Iterator[RemovableHandle]:
+        """Watch which module runs; a scripted one takes no such hooks, and its calls are not seen."""
+        if not isinstance(module, torch.jit.ScriptModule):
+            yield module.register_forward_pre_hook(partial(self._begin, name))
+            yield module.register_forward_hook(self._end, always_call=True)
+
+    def _begin(self, name: str, module: nn.Module, _: Any) -> None:
+        self._running.append(Running(name, type(module).__name__, self._runs[module]))
+        self._runs[module] += 1
+
+    def _end(self, *_: Any) -> None:
+        self._running.pop()
 
     def __exit__(self, *exception: Any) -> None:
         """End, also after an error."""
         super().__exit__(*exception)
-        self._end.close()
+        self._opened.close()
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple = (), kwargs: Mapping[str, Any] | None = None

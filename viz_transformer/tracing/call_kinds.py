@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, groupby, pairwise
@@ -12,13 +11,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
+from viz_transformer.tracing.arguments import Labels, Selection, sentence_index
 from viz_transformer.tracing.arrays import join_steps
 from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
-from viz_transformer.tracing.labels import Labels
-from viz_transformer.tracing.selection import Selection, sentence_index
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,66 +304,55 @@ def _continues(before: Tensor, after: Tensor) -> bool:
     return n_keys > n_before and n_queries == n_keys - n_before
 
 
-@dataclass(frozen=True, eq=False)
-class HeadModule:
-    """A module of a list of equals that attended once.
+class HeadWatch:
+    """Modules that may be single heads: those of a list of equals that attend once when they run.
 
-    Attributes:
-        place: its list, and what it read: equal for the heads of one layer.
-        call: its attention.
+    So attention is written where it is explained, with a class for one head and a `ModuleList` of them.
+    Without more, each would be taken for a layer.
     """
 
-    place: tuple[Any, ...]
-    call: AttentionCall
+    def __init__(self, recorder: AttentionRecorder) -> None:
+        self._recorder = recorder
+        self._seen: list[tuple[tuple[Any, ...], AttentionCall]] = []  # a place and its attention
+        self._alive: dict[str, list[Tensor]] = {}  # what a list read last: its memory is not given away
+        self._begun: list[tuple[int, tuple[Any, ...]]] = []
 
-
-@contextmanager
-def watching_heads(model: nn.Module, recorder: AttentionRecorder) -> Iterator[list[HeadModule]]:
-    """List the modules inside a ``with`` block that may be single heads, as they run."""
-    seen: list[HeadModule] = []
-    alive: dict[str, list[Tensor]] = {}  # what a list read last: no other tensor has its memory meanwhile
-    begun: list[tuple[int, tuple[Any, ...]]] = []
-
-    def begin(name: str, _: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        alive[name] = [each for each in (*given, *named.values()) if _has_memory(each)]
-        begun.append((len(recorder.calls), (name, *map(_memory, alive[name]))))
-
-    def end(*_: Any) -> None:
-        start, place = begun.pop()
-        calls = recorder.calls[start:]
-        if len(calls) == 1:
-            seen.append(HeadModule(place, calls[0]))
-
-    handles = []
-    for name, siblings in model.named_modules():
+    def hooks(self, name: str, siblings: nn.Module) -> Iterator[RemovableHandle]:
+        """Watch the modules of a list, if they are equals."""
         if isinstance(siblings, nn.ModuleList) and len(siblings) > 1 and len(set(map(type, siblings))) == 1:
             for module in siblings:
-                handles.append(module.register_forward_pre_hook(partial(begin, name), with_kwargs=True))
-                handles.append(module.register_forward_hook(end))
-    try:
-        yield seen
-    finally:
-        for handle in handles:
-            handle.remove()
+                yield module.register_forward_pre_hook(partial(self._begin, name), with_kwargs=True)
+                yield module.register_forward_hook(self._end)
 
+    def _begin(self, name: str, _: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        read = [
+            each
+            for each in (*given, *named.values())
+            if isinstance(each, Tensor) and each.layout == torch.strided
+        ]
+        self._alive[name] = read
+        # The place is the list, and what it read: where its numbers are, the same for slices of it; a
+        # change in place is a new version.
+        memory = [
+            (each.untyped_storage().data_ptr(), 0 if each.is_inference() else each._version) for each in read
+        ]
+        self._begun.append((len(self._recorder.calls), (name, *memory)))
 
-def _has_memory(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.layout == torch.strided
+    def _end(self, *_: Any) -> None:
+        start, place = self._begun.pop()
+        calls = self._recorder.calls[start:]
+        if len(calls) == 1:
+            self._seen.append((place, calls[0]))
 
-
-def _memory(tensor: Tensor) -> tuple[int, int]:
-    """Return where a tensor's numbers are, the same for its slices; a change in place is a new version."""
-    return tensor.untyped_storage().data_ptr(), 0 if tensor.is_inference() else tensor._version
-
-
-def joined_heads(calls: Sequence[AttentionCall], heads: Sequence[HeadModule]) -> list[AttentionCall]:
-    """Make one call of the heads of each layer; the other calls stay as they are."""
-    joined: dict[int, AttentionCall | None] = {}
-    for _, of_layer in groupby(heads, key=lambda head: head.place):
-        layer = [head.call for head in of_layer]
-        if len(layer) > 1 and len({call.weights.shape for call in layer}) == 1:
-            # [batch, head, query, key]; a head by itself may have no axis for heads
-            join = torch.cat if layer[0].weights.ndim > 3 else torch.stack
-            weights = join([call.weights for call in layer], dim=-3)
-            joined |= {**dict.fromkeys(map(id, layer)), id(layer[0]): replace(layer[0], weights=weights)}
-    return [each for call in calls if (each := joined.get(id(call), call)) is not None]
+    def joined(self) -> list[AttentionCall]:
+        """Return all calls, those of the heads of each layer as one."""
+        joined: dict[int, AttentionCall | None] = {}
+        for _, of_layer in groupby(self._seen, key=lambda head: head[0]):
+            layer = [call for _, call in of_layer]
+            if len(layer) > 1 and len({call.weights.shape for call in layer}) == 1:
+                # [batch, head, query, key]; a head by itself may have no axis for heads
+                join = torch.cat if layer[0].weights.ndim > 3 else torch.stack
+                weights = join([call.weights for call in layer], dim=-3)
+                joined |= {**dict.fromkeys(map(id, layer)), id(layer[0]): replace(layer[0], weights=weights)}
+        calls = (joined.get(id(call), call) for call in self._recorder.calls)
+        return [call for call in calls if call is not None]

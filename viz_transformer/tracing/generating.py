@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.labels import Labels, TokenLabels
+from viz_transformer.tracing.arguments import Labels, TokenLabels
 from viz_transformer.tracing.running import evaluating, within_sizes
 
 

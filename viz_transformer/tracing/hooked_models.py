@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from viz_transformer.errors import UserError
+from viz_transformer.tracing.arguments import Labels
 from viz_transformer.tracing.arrays import layers_of_cache, pattern_points
 from viz_transformer.tracing.assemble import RawAttention
 from viz_transformer.tracing.huggingface import (
@@ -19,11 +20,9 @@ from viz_transformer.tracing.huggingface import (
     says_causal,
     used_by,
 )
-from viz_transformer.tracing.inputs import CaptureInputs, as_input
-from viz_transformer.tracing.labels import Labels
+from viz_transformer.tracing.inputs import READING, CaptureInputs, as_input
 from viz_transformer.tracing.modules import attention_of_module
 from viz_transformer.tracing.running import attention_implementation, evaluating
-from viz_transformer.tracing.wrapped_models import READING
 
 
 def attention_of_hooked(model: Any, inputs: CaptureInputs) -> RawAttention:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from viz_transformer.errors import UserError
+from viz_transformer.tracing.arguments import Labels, TokenLabels, labels_of_ids, sentence_index
 from viz_transformer.tracing.arrays import layers_of_output
 from viz_transformer.tracing.assemble import RawAttention
 from viz_transformer.tracing.generating import (
@@ -21,21 +22,28 @@ from viz_transformer.tracing.generating import (
     write,
 )
 from viz_transformer.tracing.inputs import AXES, CaptureInputs, as_input, forward_parameters
-from viz_transformer.tracing.labels import Labels, TokenLabels, labels_of_ids
 from viz_transformer.tracing.modules import attention_of_module
 from viz_transformer.tracing.pictures import find_pictures
-from viz_transformer.tracing.refusals import check_traceable
 from viz_transformer.tracing.running import (
+    OF_A_MODEL,
+    BiasWatch,
+    LayerWatch,
     attention_implementation,
     drawing_from,
     evaluating,
+    has_sink,
     random_state,
+    watching,
     within_sizes,
 )
-from viz_transformer.tracing.selection import sentence_index
 from viz_transformer.tracing.verify import check_returned
-from viz_transformer.tracing.watching import OF_A_MODEL, biases_of, has_sink, watching, watching_biases
-from viz_transformer.tracing.whole_maps import hold_weights, maps_of_parts, maps_of_softmaxes, whole_blocks
+from viz_transformer.tracing.whole_maps import (
+    hold_weights,
+    maps_of_bands,
+    maps_of_softmaxes,
+    maps_of_windows,
+    whole_blocks,
+)
 
 #: Arguments that ask for a form of the output; they are read before a forward that need not name them.
 OUTPUT_ARGUMENTS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
@@ -53,6 +61,30 @@ _NUMBERED = frozenset({*AXES, "pixel_values_videos", "flattened_patches"})
 #: Whisper reads 100 spectra a second, and its encoder joins two (Radford et al. 2022, section 2.2).
 _SECONDS_PER_FRAME = {"whisper": 0.02}
 
+_ELSE = "change a word of the input and compare the outputs, or capture a model that attends"
+#: By the type in a model's configuration: why it has no weights to trace, and what to do instead.
+_UNTRACEABLE = {
+    "rwkv": (
+        "is recurrent: it carries a state from token to token, and weighs no token against another",
+        _ELSE,
+    ),
+    **dict.fromkeys(
+        ("mamba", "mamba2", "falcon_mamba"),
+        ("is a state-space model: it carries a state from token to token, and attends to none", _ELSE),
+    ),
+    "fnet": ("mixes positions by a Fourier transform, in the same way for every text", _ELSE),
+    "cpmant": (
+        "puts a prompt of its own before the text and returns its weights without it, so their rows do not "
+        "sum to 1",
+        "capture the same text in another model that writes, such as GPT-2",
+    ),
+    "yoso": (
+        "weighs keys by the chance that their hashes meet the query's; these weights do not sum to 1 and are "
+        "not returned",
+        "capture the same text in a model with softmax attention, such as BERT",
+    ),
+}
+
 
 def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention:
     """Run a Hugging Face model once, on a target that it wrote before if it was told to write.
@@ -65,7 +97,7 @@ def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention
     Raises:
         UserError: as `vt.capture`.
     """
-    named = _without_cache(one_sentence(_named_inputs(inputs), inputs.batch_index))
+    named = one_sentence(_named_inputs(inputs), inputs.batch_index)
     if hasattr(model, "get_text_features"):
         return _attention_of_a_part(model, named, inputs)
     # Asked of the forward: the encoder alone shares its whole model's configuration.
@@ -133,66 +165,79 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         with evaluating(model), drawing_from(before, inputs.device):
             model(**{**named, **uncached})
 
-    check_traceable(model)
+    if model.config.model_type in _UNTRACEABLE:
+        reason, way = _UNTRACEABLE[model.config.model_type]
+        raise UserError(f"{type(model).__name__} {reason}; {way}")
     before = random_state(inputs.device)  # ViT-MAE draws the patches that it reads
-    is_numbered = not named.keys().isdisjoint(_NUMBERED)
-    with watching_biases(model) as biases:
-        parts = maps_of_parts(model, named, forward, biases)
-    if parts is not None:
-        return RawAttention(
-            layers=parts,
-            labels=labels,
-            batch_index=None,
-            causal=says_causal(model, named, inputs.causal),
-            biases=biases_of(biases, parts),
-            is_numbered=is_numbered,
-        )
-    watch = replace(inputs, positional=(), ids={}, named=named, encoding=None, labels=labels)
-    watch = replace(watch, generate=False, batch_index=None)
+    # The batch holds one sentence by now.
+    found = RawAttention(
+        layers={},
+        labels=labels,
+        batch_index=None,
+        is_numbered=not named.keys().isdisjoint(_NUMBERED),
+    )
+    biases = BiasWatch()
+    has_bands = hasattr(model.config, "attention_window")
+    shifts = [int(module.shift_size) for module in model.modules() if hasattr(module, "shift_size")]
+    if has_bands or (shifts and "pixel_values" in named and hasattr(model.config, "depths")):
+        with watching(model, biases):
+            if has_bands:
+                parts = maps_of_bands(forward(), named.get("global_attention_mask"))
+            else:
+                parts = maps_of_windows(model.config, shifts, named["pixel_values"], forward, biases)
+        causal = says_causal(model, named, inputs.causal)
+        return replace(found, layers=parts, causal=causal, biases=biases.of(parts))
+    as_module = replace(inputs, positional=(), ids={}, named=named, encoding=None, labels=labels)
+    as_module = replace(as_module, generate=False, batch_index=None)
     # What Falcon returns has its ALiBi twice; what WavLM returns as each head is the mean of all.
     if getattr(model.config, "alibi", False) or model.config.model_type == "wavlm":
-        return replace(attention_of_module(model, watch), is_numbered=is_numbered)
-    with watching(model, inputs.selection) as watched, watching_biases(model) as biases:
+        return replace(attention_of_module(model, as_module), is_numbered=found.is_numbered)
+    watch = LayerWatch(model, inputs.selection)
+    with watching(model, watch, biases):
         output = forward()
     draws = not all(map(torch.equal, before, random_state(inputs.device)))
     layers = layers_of_output(output) if isinstance(output, Mapping) else {}
-    layers = whole_blocks(model, layers, _n_read(named))
+    text = named.get("input_ids", named.get("inputs_embeds"))
+    n_read = 0 if text is None else text.shape[1]
+    if hasattr(model.config, "local_radius") or hasattr(model.config, "attention_type"):  # in blocks
+        layers = whole_blocks(model.config, layers, n_read)
     if not any(layer is not None for of_kind in layers.values() for layer in of_kind):
-        return replace(attention_of_module(model, watch), is_numbered=is_numbered)
-    causal = says_causal(model, named, watched.causal)
-    if not watched.saw_all(layers) and not hold_weights(layers):
+        return replace(attention_of_module(model, as_module), is_numbered=found.is_numbered)
+    found = replace(found, causal=says_causal(model, named, watch.causal))
+    if not watch.saw_all(layers) and not hold_weights(layers):
         seen = maps_of_softmaxes(model, forward, labels, layers)
         if seen is not None:
-            return RawAttention(
-                layers=seen, labels=labels, batch_index=None, causal=causal, is_numbered=is_numbered
-            )
+            return replace(found, layers=seen)
     _check_windows(model, layers)
-    if inputs.verify and is_numbered and "decoder_input_ids" not in inputs.parameters:
+    if inputs.verify and found.is_numbered and "decoder_input_ids" not in inputs.parameters:
         _check_reads_text(model, named, layers.get("self"), forward)
-    numbers = {kind: watched.numbers(of_kind) for kind, of_kind in layers.items()}
-    whole = {kind: watched.whole(of_kind) for kind, of_kind in layers.items()}
-    layers = {kind: watched.kept(of_kind) for kind, of_kind in layers.items()}
+    kept = {kind: watch.kept(of_kind) for kind, of_kind in layers.items()}
+    numbers = {kind: of_kind for kind, (of_kind, _, _) in kept.items()}
+    whole = {kind: of_kind for kind, (_, _, of_kind) in kept.items()}
+    layers = {kind: of_kind for kind, (_, of_kind, _) in kept.items()}
+    patches = None
     if inputs.verify:
         mask = named.get("attention_mask")
         check_returned(model, forward_as_loaded, layers, numbers, inputs.selection, mask)
-    n_virtual = count_virtual_tokens(model)
+        patches = find_pictures(model, named, embed, draws=draws) if found.is_numbered else None
+    n_virtual = count_virtual_tokens(model) if hasattr(model, "active_peft_config") else 0
     if n_virtual and "decoder_input_ids" not in named:
         layers = {kind: with_zero_rows(of_kind, n_virtual) for kind, of_kind in layers.items()}
-        labels = with_virtual_names(labels, n_virtual, _n_read(named))
-    return RawAttention(
+        labels = with_virtual_names(labels, n_virtual, n_read)
+    n_layers = getattr(model.config, "num_hidden_layers", None)
+    n_heads = getattr(model.config, "num_attention_heads", None)  # a list, where layers differ
+    return replace(
+        found,
         layers=layers,
         labels=labels,
-        batch_index=None,  # the batch holds one sentence by now
-        causal=causal,
         numbers=numbers,
         whole=whole,
         is_selected=True,
-        biases=biases_of(biases, layers),
+        biases=biases.of(layers),
         seconds_per_frame=_SECONDS_PER_FRAME.get(model.config.model_type),
         has_sink=any(map(has_sink, model.modules())),
-        configured=_configured(model.config),
-        is_numbered=is_numbered,
-        patches=find_pictures(model, named, embed, draws=draws) if inputs.verify and is_numbered else None,
+        configured=(n_layers, n_heads) if isinstance(n_layers, int) and isinstance(n_heads, int) else None,
+        patches=patches,
     )
 
 
@@ -216,8 +261,8 @@ def _named_inputs(inputs: CaptureInputs) -> dict[str, Any]:
     """Return all inputs by the names that the model's forward has for them.
 
     Raises:
-        UserError: if more came by position than the forward takes, or a mask holds other numbers
-            than 0 and 1, which are then another input.
+        UserError: if more came by position than the forward takes, a mask holds other numbers than 0
+            and 1, which are then another input, or a cache positions, whose rows the trace would lack.
     """
     if len(inputs.positional) > len(inputs.parameters):
         raise UserError(
@@ -244,23 +289,13 @@ def _named_inputs(inputs: CaptureInputs) -> dict[str, Any]:
             f"attention_mask holds {mask.unique().tolist()!s:.60}, but 1 (a token) and 0 (padding) were "
             "expected; give a target's ids by name: decoder_input_ids="
         )
-    return named
-
-
-def _without_cache(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out an empty cache, which the forward would fill.
-
-    Raises:
-        UserError: if the cache holds positions, whose rows the trace would lack.
-    """
-    cache = named.get("past_key_values")
-    length = getattr(cache, "get_seq_length", lambda: len(cache or ()))()
-    if length:
+    cache = named.pop("past_key_values", None)  # an empty one would be filled
+    if getattr(cache, "get_seq_length", lambda: len(cache or ()))():
         raise UserError(
             "past_key_values= holds positions that were read before, so their rows of attention are not "
             "computed again; leave it out, and give the ids of the whole text"
         )
-    return {name: value for name, value in named.items() if name != "past_key_values"}
+    return named
 
 
 def used_by(model: Any) -> frozenset[str]:
@@ -281,7 +316,8 @@ def _check_used(
     # A forward that only hands on what it was given, (*args, **kwargs), may use any name.
     rest = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     takes_names = any(each.kind not in rest for each in forward_parameters(model).values())
-    if has_both or not _attends_across(model):
+    marks = ("cross", "encoder_attn", "encdecattention")  # in the names of modules that attend across
+    if has_both or not any(mark in name.lower() for name, _ in model.named_modules() for mark in marks):
         used -= {"encoder_hidden_states", "encoder_attention_mask"}
     if causal:
         used |= {"is_causal"}  # named by no forward; read where the mask is made
@@ -294,12 +330,6 @@ def _check_used(
                 "that of the unchanged model; leave it out, and change the model itself (by a "
                 "forward hook, or in its weights) before you capture it"
             )
-
-
-def _attends_across(model: nn.Module) -> bool:
-    """Return whether a model has cross-attention, told by its modules' names."""
-    marks = ("cross", "encoder_attn", "encdecattention")
-    return any(mark in name.lower() for name, _ in model.named_modules() for mark in marks)
 
 
 def says_causal(model: Any, named: Mapping[str, Any], declared: bool | None) -> bool | None:
@@ -320,13 +350,6 @@ def says_causal(model: Any, named: Mapping[str, Any], declared: bool | None) -> 
     if writes and hasattr(model.config, "text_config"):
         return True  # it writes after pictures, whose tokens may see each other
     return None if writes and declared is None else False
-
-
-def _configured(config: Any) -> tuple[int, int] | None:
-    """Return how many layers and heads a model of one stack has by its configuration, if it says so."""
-    n_layers = getattr(config, "num_hidden_layers", None)
-    n_heads = getattr(config, "num_attention_heads", None)  # a list, where layers differ
-    return (n_layers, n_heads) if isinstance(n_layers, int) and isinstance(n_heads, int) else None
 
 
 def _check_windows(model: Any, layers: Mapping[str, Sequence[Any]]) -> None:
@@ -365,12 +388,6 @@ def _check_reads_text(model: Any, named: Mapping[str, Any], layers: Any, forward
         )
 
 
-def _n_read(named: Mapping[str, Any]) -> int:
-    """Return how many positions a text model reads."""
-    read = named.get("input_ids", named.get("inputs_embeds"))
-    return 0 if read is None else read.shape[1]
-
-
 def one_sentence(named: Mapping[str, Any], batch_index: int | None) -> dict[str, Any]:
     """Keep only the chosen sentence of every input."""
     batched = [value for value in named.values() if isinstance(value, Tensor) and value.ndim > 1]
@@ -381,18 +398,18 @@ def one_sentence(named: Mapping[str, Any], batch_index: int | None) -> dict[str,
     n_sentences = len(named.get("input_ids", batched[0] if batched else [0]))
     index = sentence_index(n_sentences, batch_index)
 
-    apart = [name for name in sorted(_NUMBERED & named.keys()) if len(named[name]) != n_sentences > 1]
-    if apart:
+    others = [name for name in sorted(_NUMBERED & named.keys()) if len(named[name]) != n_sentences > 1]
+    if others:
         raise UserError(
-            f"{apart[0]}= holds {len(named[apart[0]])} rows for {n_sentences} texts, which does not tell "
+            f"{others[0]}= holds {len(named[others[0]])} rows for {n_sentences} texts, which does not tell "
             "whose each is; give one text with its own pictures"
         )
-
-    def row(value: Any) -> Any:
-        has_rows = isinstance(value, Tensor) and value.ndim > 1 and len(value) == n_sentences
-        return value[index : index + 1] if has_rows else value
-
-    return {name: row(value) for name, value in named.items()}
+    return {
+        name: value[index : index + 1]
+        if isinstance(value, Tensor) and value.ndim > 1 and len(value) == n_sentences
+        else value
+        for name, value in named.items()
+    }
 
 
 def label_side(

@@ -14,12 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer import model as models
-from viz_transformer._bounds import NEW_TOKENS, at_most
+from viz_transformer._bounds import NEW_TOKENS, whole_number
 from viz_transformer._text import shown
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.labels import Labels, encode
-from viz_transformer.tracing.selection import Selection, sentence_index
-from viz_transformer.tracing.wrapped_models import hooked_encoding, is_hooked
+from viz_transformer.tracing.arguments import Labels, Selection, encode, sentence_index
 
 #: How many axes these inputs have with the batch's.
 AXES = {"pixel_values": 4, "input_values": 2, "input_features": 3}
@@ -29,6 +27,8 @@ TRACED: dict[type[nn.Module], type[nn.Module]] = {
     models.EncoderOnly: models.TracedEncoderOnly,
     models.DecoderOnly: models.TracedDecoderOnly,
 }
+#: What tells a model of TransformerLens how to read a text.
+READING = ("prepend_bos", "padding_side")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,8 +45,7 @@ class CaptureInputs:
         batch_index: which sentence, where there are several.
         generate: whether a Hugging Face model writes; None leaves it to the adapter.
         max_new_tokens: the most tokens that are then written.
-        forward: what runs the model, for ours the forward that returns the weights.
-        parameters: what `forward` takes.
+        parameters: what the model's forward takes.
         causal: whether the model's attention modules are causal, if they all say the same.
         selection: which layers and heads are kept, and how exactly.
         verify: whether a class's weights are compared with its attention when first captured.
@@ -62,7 +61,6 @@ class CaptureInputs:
     batch_index: int | None
     generate: bool | None
     max_new_tokens: int
-    forward: Callable[..., Any]
     parameters: Mapping[str, inspect.Parameter]
     causal: bool | None
     selection: Selection
@@ -70,32 +68,17 @@ class CaptureInputs:
     device: torch.device
 
 
-def as_input(name: str, value: Any, device: torch.device) -> Any:
-    """Return an input as a model's forward takes it: numbers as a tensor, with a batch."""
-    is_ids = name.endswith(("_ids", "_mask"))
-    if isinstance(value, list | tuple | np.ndarray) and (is_ids or name in AXES):
-        value = torch.as_tensor(np.asarray(value))
-    if not isinstance(value, Tensor):
-        return value
-    n_axes = 2 if is_ids else AXES.get(name, value.ndim)
-    value = value.to(device)
-    return value[None] if value.ndim == n_axes - 1 else value  # [batch, ...]
-
-
 def parse_inputs(
     model: nn.Module,
     inputs: tuple[Any, ...],
     ids: Mapping[str, Any],
     named: Mapping[str, Any],
-    labels: Labels,
     *,
     tokenizer: Any,
     batch_index: int | None,
-    generate: bool | None,
     max_new_tokens: int,
-    selection: Selection,
-    verify: bool,
     known: Collection[str],
+    **others: Any,
 ) -> CaptureInputs:
     """Check the arguments of `capture`, and bring them into one form.
 
@@ -104,9 +87,7 @@ def parse_inputs(
         inputs: the positional arguments: a text or several, or what the model's forward takes.
         ids: token ids by the names that `capture` knows; a None counts as not given.
         named: the other inputs, by name.
-        labels: the labels that were given.
-        tokenizer: see `CaptureInputs`; likewise `batch_index`, `generate`, `max_new_tokens`, `selection`,
-            `verify`.
+        tokenizer: see `CaptureInputs`; likewise `batch_index`, `max_new_tokens` and `others`.
         known: the names of the arguments of `capture`, for the message about a misspelt one.
 
     Raises:
@@ -114,34 +95,35 @@ def parse_inputs(
     """
     if not hasattr(tokenizer, "convert_ids_to_tokens"):  # a processor holds the tokenizer of its text
         tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
-    text, second, inputs, batch_index = _text_of(inputs, batch_index)
+    text, second = None, None
+    first = inputs[0] if inputs else None
+    if isinstance(first, str):
+        is_pair = len(inputs) > 1 and isinstance(inputs[1], str)
+        text, second, inputs = first, inputs[1] if is_pair else None, inputs[1 + is_pair :]
+    elif isinstance(first, list | tuple) and first and isinstance(first[0], str):
+        text, inputs, batch_index = first[sentence_index(len(first), batch_index)], inputs[1:], None
     if text is not None and tokenizer is None and not is_hooked(model):
         raise UserError(
             f"the text {shown(text)} came without a tokenizer; give tokenizer=, or input_ids= and tokens="
         )
     parameters = forward_parameters(model)
-    if not isinstance(max_new_tokens, int) or max_new_tokens < 1:
-        raise UserError(f"max_new_tokens={shown(max_new_tokens)} must be a whole number of at least 1")
-    at_most("max_new_tokens", max_new_tokens, NEW_TOKENS)
+    whole_number("max_new_tokens", max_new_tokens, NEW_TOKENS)
     if second is not None:
         _check_pair(model, parameters, text, second, tokenizer)
     _check_names(model, parameters, named, known)
+    declared = {getattr(module, "is_causal", None) for module in model.modules()} - {None}
     return CaptureInputs(
         positional=inputs,
         ids={name: as_ids(model, value) for name, value in ids.items() if value is not None},
         named=named,
         encoding=None if text is None else _encode(model, tokenizer, text, second, named),
         tokenizer=getattr(model, "tokenizer", None) if tokenizer is None and is_hooked(model) else tokenizer,
-        labels=labels,
         batch_index=batch_index,
-        generate=generate,
         max_new_tokens=max_new_tokens,
-        forward=_forward_of(model),
         parameters=parameters,
-        causal=_declared_causal(model),
-        selection=selection,
-        verify=verify,
+        causal=declared == {True} if declared and declared <= {True, False} else None,
         device=device_of(model),
+        **others,
     )
 
 
@@ -158,84 +140,6 @@ def _check_pair(
             "decoder_input_ids=; for a pair that the encoder reads, **tokenizer(one, other, "
             'return_tensors="pt")'
         )
-
-
-def _encode(
-    model: Any, tokenizer: Any, text: str, second: str | None, named: Mapping[str, Any]
-) -> Mapping[str, Any]:
-    """Return a text as the model's inputs: by the tokenizer given, else as TransformerLens reads it."""
-    if tokenizer is None and is_hooked(model):
-        return hooked_encoding(model, text, named)
-    encoding = encode(tokenizer, text, second)
-    if not encoding["input_ids"].shape[-1]:
-        raise UserError(f"the text {shown(text)} has no token; give some words")
-    return encoding
-
-
-def _forward_of(model: nn.Module) -> Callable[..., Any]:
-    """Return a model's forward, or the traced one of ours.
-
-    A traced variant overrides forward alone, so its forward serves the plain model as well.
-    """
-    for plain, traced in TRACED.items():
-        if isinstance(model, plain):
-            return partial(traced.forward, model)
-    return model.forward
-
-
-def forward_parameters(model: nn.Module) -> Mapping[str, inspect.Parameter]:
-    """Return what a model's forward takes; PEFT's takes anything, and hands it to the model inside."""
-    inside: Callable[[], nn.Module] = getattr(model, "get_base_model", lambda: model)
-    return inspect.signature(_forward_of(inside())).parameters
-
-
-def device_of(model: nn.Module) -> torch.device:
-    """Return where a model's inputs must be: where accelerate runs it, or else where its weights are.
-
-    Raises:
-        UserError: if it has only the shapes of weights.
-    """
-    hooks = (getattr(module, "_hf_hook", None) for module in model.modules())
-    placed = (device for hook in hooks if (device := getattr(hook, "execution_device", None)) is not None)
-    device = torch.device(next(placed, next(model.parameters(), torch.empty(0)).device))
-    if device.type == "meta":
-        raise UserError(
-            f"{type(model).__name__} has shapes and no weights (it is on the device 'meta'); load them "
-            "first, such as by from_pretrained, and capture that model"
-        )
-    return device
-
-
-def _declared_causal(model: nn.Module) -> bool | None:
-    """Return whether a model's attention modules are causal, if they all say the same."""
-    declared = {getattr(module, "is_causal", None) for module in model.modules()} - {None}
-    return declared == {True} if declared and declared <= {True, False} else None
-
-
-def as_ids(model: nn.Module, ids: Any) -> Tensor:
-    """Turn ids, also those of one sentence in a list, into a tensor [batch, position]."""
-    device = device_of(model)
-    try:
-        tensor = torch.as_tensor(ids, device=device)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise UserError(
-            f"{shown(ids)} are no token ids; give whole numbers, [position], or a text and tokenizer="
-        ) from error
-    return tensor if tensor.ndim > 1 else tensor[None]
-
-
-def _text_of(
-    inputs: tuple[Any, ...], batch_index: int | None
-) -> tuple[str | None, str | None, tuple[Any, ...], int | None]:
-    """Split off the text, if there is one, or of several the one that is meant; and a pair's second."""
-    first = inputs[0] if inputs else None
-    if isinstance(first, str):
-        if len(inputs) > 1 and isinstance(inputs[1], str):
-            return first, inputs[1], inputs[2:], batch_index
-        return first, None, inputs[1:], batch_index
-    if isinstance(first, list | tuple) and first and isinstance(first[0], str):
-        return first[sentence_index(len(first), batch_index)], None, inputs[1:], None
-    return None, None, inputs, batch_index
 
 
 def _check_names(
@@ -257,3 +161,90 @@ def _check_names(
                 f"unknown input {name}=: neither capture nor {type(model).__name__} takes it; "
                 + (f"did you mean {near[0]}=?" if near else f"the model takes {[*parameters]}")
             )
+
+
+def _encode(
+    model: Any, tokenizer: Any, text: str, second: str | None, named: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return a text as the model's inputs: by the tokenizer given, else as TransformerLens reads it.
+
+    Raises:
+        UserError: if there is no tokenizer, or the text has no token.
+    """
+    if tokenizer is not None or not is_hooked(model):
+        encoding = encode(tokenizer, text, second)
+        if not encoding["input_ids"].shape[-1]:
+            raise UserError(f"the text {shown(text)} has no token; give some words")
+        return encoding
+    if getattr(model, "tokenizer", None) is None:
+        raise UserError(
+            f"the text {shown(text)} came without a tokenizer, and this {type(model).__name__} has none; "
+            "give tokenizer=, or input_ids= and tokens="
+        )
+    takes = inspect.signature(model.to_tokens).parameters
+    options = {name: named[name] for name in READING if name in named and name in takes}
+    ids = model.to_tokens(text, **options)
+    return {"input_ids": ids[0] if isinstance(ids, tuple) else ids}  # some return their masks too
+
+
+def is_hooked(model: Any) -> bool:
+    """Return whether a model is one of TransformerLens: a HookedTransformer, a TransformerBridge …"""
+    return all(hasattr(model, name) for name in ("run_with_cache", "to_tokens", "hook_dict", "cfg"))
+
+
+def forward_of(model: nn.Module) -> Callable[..., Any]:
+    """Return a model's forward, or the traced one of ours.
+
+    A traced variant overrides forward alone, so its forward serves the plain model as well.
+    """
+    for plain, traced in TRACED.items():
+        if isinstance(model, plain):
+            return partial(traced.forward, model)
+    return model.forward
+
+
+def forward_parameters(model: nn.Module) -> Mapping[str, inspect.Parameter]:
+    """Return what a model's forward takes; PEFT's takes anything, and hands it to the model inside."""
+    inside: Callable[[], nn.Module] = getattr(model, "get_base_model", lambda: model)
+    return inspect.signature(forward_of(inside())).parameters
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Return where a model's inputs must be: where accelerate runs it, or else where its weights are.
+
+    Raises:
+        UserError: if it has only the shapes of weights.
+    """
+    hooks = (getattr(module, "_hf_hook", None) for module in model.modules())
+    placed = (device for hook in hooks if (device := getattr(hook, "execution_device", None)) is not None)
+    device = torch.device(next(placed, next(model.parameters(), torch.empty(0)).device))
+    if device.type == "meta":
+        raise UserError(
+            f"{type(model).__name__} has shapes and no weights (it is on the device 'meta'); load them "
+            "first, such as by from_pretrained, and capture that model"
+        )
+    return device
+
+
+def as_input(name: str, value: Any, device: torch.device) -> Any:
+    """Return an input as a model's forward takes it: numbers as a tensor, with a batch."""
+    is_ids = name.endswith(("_ids", "_mask"))
+    if isinstance(value, list | tuple | np.ndarray) and (is_ids or name in AXES):
+        value = torch.as_tensor(np.asarray(value))
+    if not isinstance(value, Tensor):
+        return value
+    n_axes = 2 if is_ids else AXES.get(name, value.ndim)
+    value = value.to(device)
+    return value[None] if value.ndim == n_axes - 1 else value  # [batch, ...]
+
+
+def as_ids(model: nn.Module, ids: Any) -> Tensor:
+    """Turn ids, also those of one sentence in a list, into a tensor [batch, position]."""
+    device = device_of(model)
+    try:
+        tensor = torch.as_tensor(ids, device=device)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UserError(
+            f"{shown(ids)} are no token ids; give whole numbers, [position], or a text and tokenizer="
+        ) from error
+    return tensor if tensor.ndim > 1 else tensor[None]

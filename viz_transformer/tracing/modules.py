@@ -10,14 +10,13 @@ from torch import Tensor, nn
 from viz_transformer.errors import DOCUMENTATION, UserError
 from viz_transformer.model import Transformer
 from viz_transformer.trace import KINDS
+from viz_transformer.tracing.arguments import Labels, labels_of_ids
 from viz_transformer.tracing.assemble import RawAttention
 from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
-from viz_transformer.tracing.call_kinds import SortedLayers, joined_heads, sort_layers, watching_heads
-from viz_transformer.tracing.inputs import CaptureInputs, as_ids
-from viz_transformer.tracing.labels import Labels, labels_of_ids
-from viz_transformer.tracing.running import attention_implementation, evaluating
-from viz_transformer.tracing.watching import biases_of, watching_biases
-from viz_transformer.tracing.whole_maps import layers_of_windows, watching_windows
+from viz_transformer.tracing.call_kinds import HeadWatch, SortedLayers, sort_layers
+from viz_transformer.tracing.inputs import CaptureInputs, as_ids, forward_of
+from viz_transformer.tracing.running import BiasWatch, attention_implementation, evaluating, watching
+from viz_transformer.tracing.whole_maps import WindowWatch
 
 
 def attention_of_own_model(model: nn.Module, inputs: CaptureInputs) -> RawAttention:
@@ -34,7 +33,7 @@ def attention_of_own_model(model: nn.Module, inputs: CaptureInputs) -> RawAttent
             "or let its translator write the target: translator.trace(text)"
         )
     with evaluating(model):
-        output = inputs.forward(*positional, **named)
+        output = forward_of(model)(*positional, **named)
     return RawAttention(
         layers={kind.name: getattr(output, kind.field) for kind in KINDS.values()},
         labels=labels,
@@ -50,13 +49,14 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
         UserError: if it calls none, or as `sort_layers`.
     """
     positional, named, labels = _forward_inputs(model, inputs)
+    recorder, windows, biases = AttentionRecorder(model), WindowWatch(), BiasWatch()
+    heads = HeadWatch(recorder)
     with (
         evaluating(model),
         attention_implementation(model, "sdpa"),
-        watching_windows(model) as windows,
-        watching_biases(model) as biases,
-        AttentionRecorder(model) as recorder,
-        watching_heads(model, recorder) as heads,
+        watching(model, windows, biases),
+        recorder,
+        watching(model, heads),
     ):
         model(*positional, **named)
     read = [*positional, *named.values()]
@@ -68,10 +68,10 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
             "its weights, and give those: vt.capture(weights, tokens=[...]); what is seen, and how: "
             f"{DOCUMENTATION}capture.md"
         )
-    calls = joined_heads(recorder.calls, heads)
+    calls = heads.joined()
     n_sentences = _n_sentences(read)
     labels = labels.padded_by(named.get("attention_mask"), inputs.batch_index or 0)
-    whole = layers_of_windows(calls, windows, inputs.batch_index, biases)
+    whole = windows.maps(calls, inputs.batch_index, biases.found)
     if whole is None:
         found = sort_layers(calls, labels, n_sentences, inputs.batch_index, inputs.selection)
     else:
@@ -83,7 +83,7 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
         labels=labels,
         batch_index=inputs.batch_index if whole is None else None,
         causal=inputs.causal,
-        biases=biases_of(biases, found.layers),
+        biases=biases.of(found.layers),
     )
 
 

@@ -1,67 +1,37 @@
-"""Whole maps of Hugging Face models that return only parts of them, or something else.
+"""Whole maps of models that return only parts of them, or something else.
 
-Longformer and LED return a band of keys around each query, Swin the insides of its windows, and
-ProphetNet and SqueezeBERT their scores instead of their weights. A trace has [query, key] over the
-whole sequence or picture, with zeros where a query does not look.
+Longformer and LED return a band of keys around each query, LongT5 and BigBird blocks, Swin the insides of
+its windows, and ProphetNet and SqueezeBERT their scores instead of their weights. A trace has [query, key]
+over the whole sequence or picture, with zeros where a query does not look.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from viz_transformer.errors import UserError
+from viz_transformer.tracing.arguments import TOLERANCE, Labels, Selection, sentence_index
 from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
 from viz_transformer.tracing.call_kinds import sort_layers
-from viz_transformer.tracing.labels import Labels
-from viz_transformer.tracing.selection import TOLERANCE, Selection, sentence_index
-from viz_transformer.tracing.watching import Biases
+from viz_transformer.tracing.running import Biases, BiasWatch
 
-Forward = Callable[[], Mapping[str, Any]]
 Layers = dict[str, list[Any]]
 
-
-def maps_of_parts(model: Any, named: Mapping[str, Any], forward: Forward, biases: Biases) -> Layers | None:
-    """Run a model that attends in bands or windows, and put its maps together.
-
-    Args:
-        model: Hugging Face's.
-        named: what it reads, of one sentence or picture.
-        forward: runs it with eager attention, and returns its output.
-        biases: what is seen to be added inside windows; becomes that of the whole picture.
-
-    Returns:
-        per kind and layer [batch, head, query, key]; None, without a run, for any other model.
-
-    Raises:
-        UserError: if the parts do not tell the whole.
-    """
-    if hasattr(model.config, "attention_window"):
-        return _maps_of_bands(forward(), named.get("global_attention_mask"))
-    blocks = [module for module in model.modules() if hasattr(module, "shift_size")]
-    if blocks and "pixel_values" in named and hasattr(model.config, "depths"):
-        return maps_of_windows(model.config, blocks, named["pixel_values"], forward, biases)
-    return None
-
-
-def hold_weights(layers: Mapping[str, Sequence[Any]]) -> bool:
-    """Return whether layers that a model returned hold weights, rather than nothing, or scores.
-
-    Weights of an attention with a sink sum to less than 1.
-    """
-    present = [layer for of_kind in layers.values() for layer in of_kind if layer is not None]
-    return bool(present) and all(map(_may_be_weights, present))
+#: How to look at the other half of a model whose encoder can't be traced.
+_DECODER_ALONE = "its decoder alone: vt.capture(model.decoder, input_ids=..., encoder_hidden_states=...)"
 
 
 def maps_of_softmaxes(
-    model: Any, forward: Forward, labels: Labels, returned: Mapping[str, Sequence[Any]]
+    model: Any, forward: Callable[[], Any], labels: Labels, returned: Mapping[str, Sequence[Any]]
 ) -> Layers | None:
     """Run a model again, and return the weights that its softmaxes made; None if there are none.
 
@@ -85,7 +55,7 @@ def maps_of_softmaxes(
     if lost:
         raise UserError(
             f"{type(model).__name__} computes its {lost[0]} attention in blocks, and a part of it goes to "
-            f"tokens of its own, which are no positions of the text; capture {DECODER_ALONE}"
+            f"tokens of its own, which are no positions of the text; capture {_DECODER_ALONE}"
         )
     return layers
 
@@ -101,15 +71,31 @@ def _of_main_stream(call: AttentionCall, labels: Labels, n_streams: int) -> Atte
     return replace(call, weights=call.weights[..., :n_queries, :])
 
 
-def _may_be_weights(layer: Any) -> bool:
-    if not isinstance(layer, Tensor) or not layer.numel():
-        return isinstance(layer, Tensor)  # one that is not kept is empty by now
-    sums = layer.sum(-1, dtype=torch.float32)
-    return bool(layer.min() >= 0 and sums.max() <= 1 + TOLERANCE)
+def hold_weights(layers: Mapping[str, Sequence[Any]]) -> bool:
+    """Return whether layers that a model returned hold weights, rather than nothing, or scores.
+
+    Weights of an attention with a sink sum to less than 1; a layer that is not kept is empty.
+    """
+    present = [layer for of_kind in layers.values() for layer in of_kind if layer is not None]
+    return bool(present) and all(
+        isinstance(layer, Tensor)
+        and (
+            not layer.numel()
+            or bool(layer.min() >= 0 and layer.sum(-1, dtype=torch.float32).max() <= 1 + TOLERANCE)
+        )
+        for layer in present
+    )
 
 
-def _maps_of_bands(output: Mapping[str, Any], global_mask: Tensor | None) -> Layers:
-    """Put together the maps of Longformer, or of LED's encoder.
+def maps_of_bands(output: Mapping[str, Any], global_mask: Tensor | None) -> Layers:
+    """Put together the maps of Longformer, or of LED's encoder, [batch, head, query, key].
+
+    Args:
+        output: what the model returned.
+        global_mask: [1, query], 1 at the tokens with global attention; None if it was not given.
+
+    Raises:
+        UserError: if the model chose several tokens with global attention itself.
 
     Source: Beltagy et al. 2020, *Longformer*, section 3.1.
     """
@@ -128,17 +114,14 @@ def _maps_of_bands(output: Mapping[str, Any], global_mask: Tensor | None) -> Lay
 
 
 def _map_of_band(band: Tensor, global_rows: Tensor | None, global_mask: Tensor | None) -> Tensor:
-    """Put one layer's map together.
+    """Put one layer's map together, [1, head, query, key].
 
     Args:
         band: [1, head, query, global + window]: the weights on the tokens with global attention,
             then on the window's keys, the query itself in the middle.
         global_rows: [1, head, key, global]: the weights of the queries with global attention on all
             keys, padding included; None if there are none.
-        global_mask: [1, query], 1 at the tokens with global attention; None if it was not given.
-
-    Returns:
-        weights [1, head, query, key].
+        global_mask: see `maps_of_bands`.
     """
     _, n_heads, n, _ = band.shape
     n_global = 0 if global_rows is None else global_rows.shape[-1]
@@ -148,49 +131,40 @@ def _map_of_band(band: Tensor, global_rows: Tensor | None, global_mask: Tensor |
     whole = band.new_zeros(n_heads, n, n + 2 * side)  # [head, query, key + outside]
     whole.scatter_(2, columns.to(band.device).expand_as(window), window)
     whole = whole[..., side : side + n].clone()  # [head, query, key]
-    if global_rows is not None:
-        at = _global_positions(n_global, global_mask)
-        whole[:, :, at] += band[0, ..., :n_global]
-        whole[:, at] = global_rows[0, :, :n].mT  # [head, global, key]
+    if global_rows is None:
+        return whole[None]
+    if global_mask is not None:
+        at = global_mask[0].nonzero()[:, 0]
+    elif n_global == 1:
+        at = torch.tensor([0])  # a model that classifies sequences gives it to the first token
+    else:
+        raise UserError(
+            f"the model gave {n_global} tokens global attention and does not say which; say so yourself: "
+            "global_attention_mask= with 1 at those tokens, else 0"
+        )
+    whole[:, :, at] += band[0, ..., :n_global]
+    whole[:, at] = global_rows[0, :, :n].mT  # [head, global, key]
     return whole[None]
 
 
-def _global_positions(n_global: int, global_mask: Tensor | None) -> Tensor:
-    """Return where the tokens with global attention stand.
-
-    Raises:
-        UserError: if the model chose several itself.
-    """
-    if global_mask is not None:
-        return global_mask[0].nonzero()[:, 0]
-    if n_global == 1:
-        return torch.tensor([0])  # a model that classifies sequences gives it to the first token
-    raise UserError(
-        f"the model gave {n_global} tokens global attention and does not say which; say so yourself: "
-        "global_attention_mask= with 1 at those tokens, else 0"
-    )
-
-
-#: How to look at the other half of a model whose encoder can't be traced.
-DECODER_ALONE = "its decoder alone: vt.capture(model.decoder, input_ids=..., encoder_hidden_states=...)"
-
-
-def whole_blocks(model: Any, layers: Mapping[str, Any], n: int) -> dict[str, Any]:
-    """Put a model's maps of its encoder together, if it attends in blocks.
+def whole_blocks(config: Any, layers: Mapping[str, Any], n: int) -> dict[str, Any]:
+    """Put the maps of an encoder together that attends in blocks: LongT5's, or BigBird's.
 
     Args:
-        model: Hugging Face's; of any other model nothing changes.
+        config: the model's.
         layers: what it returned, by kind.
         n: how many positions its encoder read.
 
     Raises:
         UserError: if a part of the attention goes to no position of the text.
     """
-    config = model.config
     put: Callable[[Tensor, Any, int], Tensor]
     if hasattr(config, "local_radius"):
         put = _from_local_blocks
-    elif getattr(config, "attention_type", None) == "block_sparse" and n > _longest_full(config):
+    elif (
+        getattr(config, "attention_type", None) == "block_sparse"
+        and n > (5 + 2 * config.num_random_blocks) * config.block_size  # it reads fewer with full attention
+    ):
         put = _with_random_blocks
     else:
         return dict(layers)
@@ -217,7 +191,7 @@ def _from_local_blocks(blocks: Tensor, config: Any, n: int) -> Tensor:
         raise UserError(
             f"this LongT5's encoder attends to {n_keys - 3 * size} global tokens too, each the sum of a "
             "block, which are no positions of the text; capture a LongT5 with encoder_attention_type="
-            f"'local', or {DECODER_ALONE}"
+            f"'local', or {_DECODER_ALONE}"
         )
     whole = blocks.new_zeros(n_heads, n_blocks * size, (n_blocks + 2) * size)  # a block more on each side
     for i, block in enumerate(blocks[0]):
@@ -226,16 +200,11 @@ def _from_local_blocks(blocks: Tensor, config: Any, n: int) -> Tensor:
 
 
 def _with_random_blocks(layer: Tensor, config: Any, n: int) -> Tensor:
-    """Add what BigBird's map leaves out: the weights of its random blocks.
+    """Add what BigBird's map [1, head, query, key] leaves out: the weights of its random blocks.
 
     Only training draws them. In evaluation every random block is the first one, whose keys then stand
     in the softmax several times, with the same weight each time; the map that the model returns has
-    it once.
-
-    Args:
-        layer: [1, head, query, key], padded to whole blocks.
-        config: the model's.
-        n: how many positions there are without that padding.
+    it once, and is padded to whole blocks.
 
     Source: Zaheer et al. 2020, *Big Bird*, appendix D.
     """
@@ -246,17 +215,12 @@ def _with_random_blocks(layer: Tensor, config: Any, n: int) -> Tensor:
     return whole[:, :, :n, :n]
 
 
-def _longest_full(config: Any) -> int:
-    """Return how many positions BigBird still reads with full attention."""
-    return (5 + 2 * config.num_random_blocks) * config.block_size
-
-
 @dataclass(frozen=True)
 class Windowed:
     """A layer that attended inside windows.
 
     Attributes:
-        shift: how far its windows are shifted, down and right, in patches.
+        shift: how far its windows are shifted, down and right, in patches, where the picture has several.
         rows: how many patches its picture is high.
         columns: how many it is wide.
         n_pictures: how many it read.
@@ -265,136 +229,114 @@ class Windowed:
     shift: tuple[int, int]
     rows: int
     columns: int
-    n_pictures: int
+    n_pictures: int = 1
 
 
-@contextmanager
-def watching_windows(model: nn.Module) -> Iterator[list[Windowed]]:
-    """List the layers with shifted windows, of timm's Swin or torchvision's, as they run.
+class WindowWatch:
+    """The layers with shifted windows, of timm's Swin or torchvision's, as they run.
 
-    Inside the ``with`` block, that is. Such a layer reads [picture, row, column, feature], and tells
-    the sizes of its windows and of their shift.
+    Such a layer reads [picture, row, column, feature], and tells the sizes of its windows and their shift.
     """
-    seen: list[Windowed] = []
 
-    def see(module: Any, given: tuple[Any, ...]) -> None:
+    def __init__(self) -> None:
+        self._seen: list[Windowed] = []
+
+    def hooks(self, _: str, module: nn.Module) -> Iterator[RemovableHandle]:
+        """Watch a module that has the two sizes."""
+        sizes = (getattr(module, name, None) for name in ("window_size", "shift_size"))
+        if all(isinstance(size, list | tuple) and len(size) == 2 for size in sizes):
+            yield module.register_forward_pre_hook(self._see)
+
+    def _see(self, module: Any, given: tuple[Any, ...]) -> None:
         if given and isinstance(given[0], Tensor) and given[0].ndim == 4:
             n_pictures, rows, columns, _ = given[0].shape
-            seen.append(Windowed(tuple(module.shift_size), rows, columns, n_pictures))
+            self._seen.append(Windowed(tuple(module.shift_size), rows, columns, n_pictures))
 
-    handles = [
-        module.register_forward_pre_hook(see)
-        for module in model.modules()
-        if all(_is_pair(getattr(module, name, None)) for name in ("window_size", "shift_size"))
-    ]
-    try:
-        yield seen
-    finally:
-        for handle in handles:
-            handle.remove()
+    def maps(self, calls: Sequence[AttentionCall], batch_index: int | None, biases: Biases) -> Layers | None:
+        """Put the maps of one picture together; None if not all attention was that of windows.
+
+        Args:
+            calls: in their order.
+            batch_index: which picture.
+            biases: what was seen to be added inside the windows; becomes that of the whole picture.
+
+        Raises:
+            UserError: if the windows of a layer are not filled.
+        """
+        if not self._seen or len(calls) != len(self._seen):
+            return None
+        picture = sentence_index(self._seen[0].n_pictures, batch_index)
+        return _maps_of_windows(calls, self._seen, picture, biases)
 
 
-def layers_of_windows(
-    calls: Sequence[AttentionCall], seen: Sequence[Windowed], batch_index: int | None, biases: Biases
-) -> dict[str, list[Any]] | None:
-    """Put the maps of one picture together; None if not all attention was that of windows.
+def maps_of_windows(
+    config: Any, shifts: Sequence[int], pixels: Tensor, forward: Callable[[], Any], biases: BiasWatch
+) -> Layers:
+    """Run Hugging Face's Swin, and put its maps together, [batch, head, query, key].
 
     Args:
-        calls: in their order.
-        seen: the layers, in the same.
-        batch_index: which picture.
-        biases: what was seen to be added inside the windows; becomes that of the whole picture.
+        config: the model's.
+        shifts: of each layer, by how many patches its windows are shifted.
+        pixels: the picture [1, channel, row, column].
+        forward: runs the model with eager attention.
+        biases: sees what is added inside windows, which becomes that of the whole picture.
 
     Raises:
         UserError: if the windows of a layer are not filled.
     """
-    if not seen or len(calls) != len(seen):
-        return None
-    picture = sentence_index(seen[0].n_pictures, batch_index)
-    _widen(biases, seen)
-    return {
-        "self": [
-            _map_of_windows(call.weights.chunk(of.n_pictures)[picture], of.shift, of.rows, of.columns)
-            for call, of in zip(calls, seen, strict=True)
-        ]
-    }
+    with AttentionRecorder() as recorder:
+        forward()
+    rows, columns = (math.ceil(size / config.patch_size) for size in pixels.shape[-2:])
+    seen, shift = [], iter(shifts)
+    for depth in config.depths:
+        seen += [Windowed((by, by), rows, columns) for by in islice(shift, depth)]
+        rows, columns = (rows + 1) // 2, (columns + 1) // 2  # patches are merged two by two
+    return _maps_of_windows(recorder.calls[: len(seen)], seen, 0, biases.found)
 
 
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2
-
-
-def maps_of_windows(
-    config: Any, blocks: Sequence[Any], pixels: Tensor, forward: Callable[[], Any], biases: Biases
-) -> dict[str, list[Any]]:
-    """Put together the maps of Swin: each window's weights at its place in the picture.
-
-    The biases, which the forward fills with those of a window, become those of the whole picture.
+def _maps_of_windows(
+    calls: Sequence[AttentionCall], seen: Sequence[Windowed], picture: int, biases: Biases
+) -> Layers:
+    """Put each window's weights, and biases [head, query, key] of a window, at their places in the picture.
 
     Source: Liu et al. 2021, *Swin Transformer*, section 3.2.
     """
-    with AttentionRecorder() as recorder:
-        forward()
-    calls = iter(recorder.calls)
-    patch = config.patch_size
-    rows, columns = (math.ceil(size / patch) for size in pixels.shape[-2:])
-    seen, block = [], iter(blocks)
-    for depth in config.depths:
-        for _ in range(depth):
-            shift = int(next(block).shift_size)
-            seen.append(Windowed((shift, shift), rows, columns, 1))
-        rows, columns = (rows + 1) // 2, (columns + 1) // 2  # patches are merged two by two
-    _widen(biases, seen)
-    return {"self": [_map_of_windows(next(calls).weights, of.shift, of.rows, of.columns) for of in seen]}
-
-
-def _widen(biases: Biases, seen: Sequence[Windowed]) -> None:
-    """Make biases [head, query, key] of a window those of the whole picture, 0 between windows."""
     for of_kind in biases.values():
         if len(of_kind) == len(seen):
             for number, of in enumerate(seen):
-                bias = of_kind[number][None]  # [1, head, query, key]
-                of_kind[number] = _spread(bias, of.shift, of.rows, of.columns)[:, :-1, :-1]
+                of_kind[number] = _spread(of_kind[number][None], of)[:, :-1, :-1]
+    maps = []
+    for call, of in zip(calls, seen, strict=True):
+        weights = call.weights.chunk(of.n_pictures)[picture]  # [window, head, query, key]
+        whole = _spread(weights, of)
+        if whole[:, :-1, -1].any():
+            size = math.isqrt(weights.shape[-1])
+            raise UserError(
+                f"{of.rows} by {of.columns} patches do not fill windows of {size} by {size}, and the model "
+                f"attends to what it adds; give a picture whose sides are multiples of {size} patches in "
+                "every layer"
+            )
+        maps.append(whole[None, :, :-1, :-1])  # [1, head, query, key]
+    return {"self": maps}
 
 
-def _map_of_windows(weights: Tensor, shift: tuple[int, int], rows: int, columns: int) -> Tensor:
-    """Put one layer's map together.
-
-    Args:
-        weights: [window, head, query, key], each inside one window.
-        shift: how far the windows are shifted, down and right, where the picture has several.
-        rows: how many patches the picture is high.
-        columns: how many it is wide.
-
-    Returns:
-        weights [1, head, query, key], over the patches of the picture, row by row.
-    """
-    whole = _spread(weights, shift, rows, columns)
-    if whole[:, :-1, -1].any():
-        size = math.isqrt(weights.shape[-1])
-        raise UserError(
-            f"{rows} by {columns} patches do not fill windows of {size} by {size}, and the model attends "
-            f"to what it adds; give a picture whose sides are multiples of {size} patches in every layer"
-        )
-    return whole[None, :, :-1, :-1]
-
-
-def _spread(values: Tensor, shift: tuple[int, int], rows: int, columns: int) -> Tensor:
+def _spread(values: Tensor, of: Windowed) -> Tensor:
     """Put the values of windows at their places in the picture, 0 between windows.
 
     Args:
         values: [window, head, query, key]; [1, head, query, key] if all windows have the same.
-        shift: and the others as in `_map_of_windows`.
+        of: their layer.
 
     Returns:
-        [head, query, key] over the patches, with one more at the end for all that fills windows.
+        [head, query, key] over the patches, row by row, with one more at the end for all that fills windows.
     """
     size = math.isqrt(values.shape[-1])
-    down, right = (0, 0) if min(rows, columns) <= size else shift
-    n = rows * columns
-    places = torch.arange(n).view(rows, columns)
+    down, right = (0, 0) if min(of.rows, of.columns) <= size else of.shift
+    n = of.rows * of.columns
+    places = torch.arange(n).view(of.rows, of.columns)
     # What is added to fill the last windows has the number n.
-    places = F.pad(places, (0, -columns % size, 0, -rows % size), value=n).roll((-down, -right), (0, 1))
+    places = F.pad(places, (0, -of.columns % size, 0, -of.rows % size), value=n)
+    places = places.roll((-down, -right), (0, 1))
     windows = places.unflatten(0, (-1, size)).unflatten(2, (-1, size))  # [row, size, column, size]
     windows = windows.transpose(1, 2).reshape(-1, size * size).to(values.device)  # [window, patch]
     whole = values.new_zeros(values.shape[1], n + 1, n + 1)
