@@ -14,8 +14,8 @@ from viz_transformer.decoding.constraints import Constraints
 from viz_transformer.decoding.fused import FusedSteps, can_fuse
 from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.autoregressive import AutoregressiveModel
-from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.interventions import Interventions
+from viz_transformer.model.outputs import DecoderCache
 
 #: What each row attended to: ``[row, layer, head, target]``, and ``[row, layer, head, source]``.
 StepAttention = tuple[Tensor, Tensor | None]

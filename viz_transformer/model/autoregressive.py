@@ -15,12 +15,11 @@ from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.model.attention import Attention, attend, attend_fused
-from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.inputs import check_batch, check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
+from viz_transformer.model.layers import Decoder, Encoder
 from viz_transformer.model.masks import causal_mask, padding_mask
-from viz_transformer.model.output import StepOutput
-from viz_transformer.model.stacks import Decoder, Encoder
+from viz_transformer.model.outputs import DecoderCache, StepOutput
 
 #: The ids of each sentence.
 Sources = Sequence[Sequence[int]]
