@@ -119,7 +119,13 @@ def open_steps(
         The numbers of a batch's sentences, their steps, and the ids that the first step reads.
     """
     words = constraints.words
-    for numbers in _batches(model, sources):
+    batches = [list(range(len(sources)))]
+    if model.continues_source:  # reads those of one length together, so that none needs padding
+        by_length: dict[int, list[int]] = {}
+        for number, source in enumerate(sources):
+            by_length.setdefault(len(source), []).append(number)
+        batches = list(by_length.values())
+    for numbers in batches:
         chosen = [sources[number] for number in numbers]
         first_ids, cache = model.decoder_inputs(chosen, words.sos_id, words.pad_id, interventions)
         steps: Steps
@@ -129,19 +135,6 @@ def open_steps(
             max_positions = len(chosen[0]) + constraints.longest + 1
             steps = FusedSteps(model, cache, max_positions)
         yield numbers, steps, first_ids
-
-
-def _batches(model: AutoregressiveModel, sources: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the numbers of the sentences that are decoded together.
-
-    A model that continues its sources reads those of one length together, so that none needs padding.
-    """
-    if not model.continues_source:
-        return [list(range(len(sources)))]
-    by_length: dict[int, list[int]] = {}
-    for number, source in enumerate(sources):
-        by_length.setdefault(len(source), []).append(number)
-    return list(by_length.values())
 
 
 @contextmanager

@@ -13,10 +13,10 @@ from viz_transformer.errors import UserError
 from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.autoregressive import AutoregressiveModel, DecoderInputs, Sources
 from viz_transformer.model.families import check_room
-from viz_transformer.model.inputs import check_alike, check_batch, check_ids
+from viz_transformer.model.inputs import check_batch, check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
 from viz_transformer.model.layers import Decoder, Dropout, Encoder, initialise
-from viz_transformer.model.masks import check_source_mask
+from viz_transformer.model.masks import check_memory
 from viz_transformer.model.outputs import DecoderCache, ModelOutput
 from viz_transformer.model.positional import embedding_scale, make_positions
 
@@ -64,6 +64,7 @@ class Transformer(AutoregressiveModel):
             self.output_bias = nn.Parameter(torch.zeros(config.output_vocab_size))
         self.source_positions = make_positions(config)
         self.target_positions = make_positions(config)
+        self.embedding_scale = embedding_scale(config)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
@@ -120,7 +121,7 @@ class Transformer(AutoregressiveModel):
             UserError: as `forward`, or if the memory is of another dtype or device than the
                 model, or the source mask of another shape or False everywhere.
         """
-        self._check_memory(memory, source_mask)
+        check_memory(memory, source_mask, self.source_embedding.weight)
         return self._decode(target_ids, memory, source_mask)
 
     def _decode(self, target_ids: Tensor, memory: Tensor, source_mask: Tensor) -> Tensor:
@@ -140,7 +141,7 @@ class Transformer(AutoregressiveModel):
         Raises:
             UserError: as `decode`.
         """
-        self._check_memory(memory, source_mask)
+        check_memory(memory, source_mask, self.source_embedding.weight)
         return self.decoder.start(memory, source_mask)
 
     def decoder_inputs(
@@ -166,14 +167,14 @@ class Transformer(AutoregressiveModel):
         device = embedding.weight.device
         check_ids("source_ids", source_ids, config.vocab_size, config.max_length, device=device)
         positions = self._position_vectors(self.source_positions, source_ids, 0, interventions)
-        return self._embed(source_ids, embedding, positions)
+        return self.dropout(embedding(source_ids) * self.embedding_scale + positions)
 
     def embed_unchecked(
         self, ids: Int[Tensor, "batch target"], start: int = 0, interventions: Interventions = UNCHANGED
     ) -> Float[Tensor, "batch target d_model"]:
         """Do what `embed_target` does, with ids that are known to fit."""
         positions = self._position_vectors(self.target_positions, ids, start, interventions)
-        return self._embed(ids, self.target_words, positions)
+        return self.dropout(self.target_words(ids) * self.embedding_scale + positions)
 
     @property
     def target_words(self) -> nn.Embedding:
@@ -181,19 +182,11 @@ class Transformer(AutoregressiveModel):
         own = self.config.has_target_embedding
         return self.target_embedding if own else self.source_embedding
 
-    def _embed(self, ids: Tensor, embedding: nn.Embedding, positions: Tensor) -> Tensor:
-        x = embedding(ids) * embedding_scale(self.config)  # [batch, position, d_model]
-        return self.dropout(x + positions)
-
     def _position_vectors(
         self, positions: nn.Module, ids: Tensor, start: int, interventions: Interventions
     ) -> Tensor:
         vectors = positions(ids.shape[1], start)  # [position, d_model]
         return vectors if interventions.positions else torch.zeros_like(vectors)
-
-    def _check_memory(self, memory: Tensor, source_mask: Tensor) -> None:
-        check_alike(memory=memory, model=self.source_embedding.weight)
-        check_source_mask(source_mask, memory.shape)
 
 
 class TracedTransformer(Transformer):

@@ -156,7 +156,12 @@ class ForwardTrace:
         value = getattr(self, name)
         if value is None:
             return
-        array = _as_read_only(value, name)
+        array = given_array(value, name)
+        dtype = "float16" if array.dtype == np.float16 else "float32"
+        if array.dtype != dtype or not never_changes(array):
+            with np.errstate(over="ignore"):  # what becomes infinite is refused
+                array = np.array(array, dtype=dtype)
+            array.setflags(write=False)
         fits = array.ndim == len(shape) and all(
             want in (None, have) for want, have in zip(shape, array.shape, strict=True)
         )
@@ -400,15 +405,3 @@ def shares_of(trace: ForwardTrace, kind: str) -> FloatArray:
             f"trace.attention({kind!r})"
         )
     return attention_of(trace, kind)
-
-
-def _as_read_only(value: Any, name: str) -> FloatArray:
-    """Return an array that does not change later: a copy, unless nobody can write to it."""
-    given = given_array(value, name)
-    dtype = "float16" if given.dtype == np.float16 else "float32"
-    if given.dtype == dtype and never_changes(given):
-        return given
-    with np.errstate(over="ignore"):  # what becomes infinite is refused
-        array: NDArray[Any] = np.array(given, dtype=dtype)
-    array.setflags(write=False)
-    return array
