@@ -80,10 +80,9 @@ ALLOWED: dict[str, set[str] | None] = {
     "export": {"widgets", "bertviz_views", "trace", "course_map"},
     "engine": {"widgets"},
     "bertviz_views": {"trace"},
-    "text_model": {"model", "vocabulary", "config", "trace"},
-    "writing_model": {"text_model", "decoding", "model", "vocabulary", "trace"},
-    "translator": {"text_model", "writing_model", "checkpoint", "model", "vocabulary", "trace"},
-    "language_model": {"text_model", "writing_model", "checkpoint", "model", "vocabulary", "trace"},
+    "text_model": {"decoding", "model", "vocabulary", "config", "trace"},
+    "translator": {"text_model", "checkpoint", "model", "vocabulary", "trace"},
+    "language_model": {"text_model", "checkpoint", "model", "vocabulary", "trace"},
     "masked_model": {"text_model", "checkpoint", "model", "vocabulary", "trace"},
     "recipes": {
         "config",
