@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,46 @@ EARLIER = """
 """
 #: Exercises whose titles have other words now.
 REWORDED = {"1.2", "5.3"}
+#: The predictions that are still asked in the same words, by how their questions begin.
+EARLIER_PREDICTIONS = """
+1.p1 tired
+2.p1 How many cells of the rectangle will hold <p
+2.p2 Whose vector is most like that of “tired”?
+3.p1 the: −3, cat: 2, is: −1, black: 0. How is th
+3.p2 The variance of q·k where d_k = 64
+3.p3 In which row does a small push to a score mo
+4.p1 The scores of “thinking” are 2 and 4.5. Whic
+4.p2 Three queries, three keys: which shape has t
+5.p1 A layer with one head has 16,640 parameters.
+5.p2 Four words of 8 numbers, x.reshape(4, 4, 2):
+5.p3 house
+6.p2 By how much do the scores change, in percent
+7.p3 What does softmax make of three scores that
+8.p2 How many times smaller is the gradient in th
+9.p1 A model with 8 heads has read 6 words and wr
+9.p2 How many encoder layers does nn.Transformer(
+10.p1 Tokens and positions are added as they are.
+10.p2 The loss of the untrained model, embeddings
+11.p1 Which of the three has the lowest training l
+11.p2 What is the entropy share of the sharpest of
+11.p3 How many of the six sentences does it still
+11.p4 What probability does the trained model give
+11.p5 Where does the loss of its training end, on
+12.p2 What is the best translation of “hello world
+12.p3 How many different texts are among these ent
+12.p4 How many of the 1,000 draws are “la maestra
+12.p5 Which text comes most often with a temperatu
+12.p6 Where are the points for predictions between
+13.p1 The surest head
+13.p2 Over all held-out sentences
+13.p3 tired
+14.p1 The last of six words is changed. How many o
+14.p2 Without a mask, on words that nobody can pre
+14.p3 BERT-Base with 24 heads in place of 12: how
+14.p4 Which model gives “maestra” the highest prob
+"""
+#: Those that are asked in other words; one is gone.
+REWORDED_PREDICTIONS = {"6.p1": "6.p1", "7.p1": "", "7.p2": "8.p2", "8.p1": "9.p1", "12.p1": "11.p1"}
 
 
 def test_an_exercise_that_went_elsewhere_is_found_by_its_title() -> None:
@@ -100,6 +141,30 @@ def test_an_exercise_that_went_elsewhere_is_found_by_its_title() -> None:
         if renamed(name) != wanted:
             wrong[name] = f"{title}: say {wanted!r} in renamed.json, which says {renamed(name)!r}"
     assert wrong == {}
+
+
+def test_a_prediction_that_went_elsewhere_is_found_by_its_question() -> None:
+    questions = {}
+    for path in bundled("notebooks").glob("*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            for name in re.findall(r'^    name="([\w.]+)"', source, flags=re.MULTILINE):
+                questions[name] = source
+    wrong = {}
+    for line in EARLIER_PREDICTIONS.split("\n")[1:-1]:
+        name, _, question = line.partition(" ")
+        if question not in questions.get(renamed(name), ""):
+            wrong[name] = f"{question}: renamed.json says {renamed(name)!r}"
+    assert wrong == {}
+    for name, wanted in REWORDED_PREDICTIONS.items():
+        assert renamed(name) == wanted
+        assert not wanted or wanted in questions
+
+
+def test_the_name_of_an_earlier_notebook_leads_where_its_exercises_are() -> None:
+    for earlier, now in NOTEBOOKS.items():
+        lesson = renamed(f"{int(earlier[:2])}.99").partition(".")[0]
+        assert now.startswith(f"{int(lesson):02}_" if lesson.isdigit() else f"further_{lesson}"), earlier
 
 
 def test_notebooks_have_the_names_that_the_table_gives() -> None:

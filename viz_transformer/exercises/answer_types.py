@@ -83,6 +83,7 @@ class Exercise:
             is taken. With `gaps`, a text in which each ``___`` is a gap.
         wrong_lines: lines among them that do not belong there, as mistakes: each line, and why it is wrong.
         gaps: what a page offers for each gap of `lines`.
+        repairs: lines of the faulty excerpt in the notebook, each with what a page offers in its place.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Exercise:
     lines: Callable[..., Any] | str | None = None
     wrong_lines: tuple[Mistake, ...] = ()
     gaps: tuple[Choice, ...] = ()
+    repairs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def check(self, answer: Any) -> Check:
         """Return feedback on an answer of any kind; nothing is raised."""

@@ -42,7 +42,8 @@ def _some_layer(rng: np.random.Generator) -> tuple[Any, Any]:
         with_neighbour(1),
         with_neighbour(-1),
     ]
-    x = torch.tensor(rng.normal(size=(2, size, 4)) + 0.3, dtype=torch.float32)
+    n_sentences = int(rng.integers(1, 3))
+    x = torch.tensor(rng.normal(size=(n_sentences, size, 4)) + 0.3, dtype=torch.float32)
     return layers[int(rng.integers(len(layers)))], x
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 
 _STEPS = 20
 
@@ -197,6 +197,62 @@ EXERCISES = (
             "on one side and a ratio of (5 + n), to the power of the penalty, on the other.",
             "If a = b ** x, then x = math.log(a) / math.log(b).",
         ),
+        lines="""def tie(log_prob, n_words, longer_log_prob, longer_n_words):
+    ratio = ___
+    lengths = ___
+    return ___
+""",
+        gaps=(
+            Choice(
+                "longer_log_prob / log_prob",
+                ("longer_log_prob - log_prob", "longer_log_prob / log_prob"),
+                (
+                    Mistake(
+                        "longer_log_prob - log_prob",
+                        "That is the difference. The scores are equal when the *ratio* of the "
+                        "log-probabilities "
+                        "is that of the norms.",
+                    ),
+                ),
+            ),
+            Choice(
+                "(6 + longer_n_words) / (6 + n_words)",
+                (
+                    "(1 + longer_n_words) / (1 + n_words)",
+                    "(5 + longer_n_words) / (5 + n_words)",
+                    "(6 + longer_n_words) / (6 + n_words)",
+                ),
+                (
+                    Mistake(
+                        "(1 + longer_n_words) / (1 + n_words)",
+                        "The 5 of the norm is missing: its base is (5 + n) / 6.",
+                    ),
+                    Mistake(
+                        "(5 + longer_n_words) / (5 + n_words)",
+                        "That counts only the words. <eos> is a token of each text too.",
+                    ),
+                ),
+            ),
+            Choice(
+                "math.log(ratio) / math.log(lengths)",
+                (
+                    "ratio / lengths",
+                    "math.log(lengths) / math.log(ratio)",
+                    "math.log(ratio) / math.log(lengths)",
+                ),
+                (
+                    Mistake(
+                        "ratio / lengths",
+                        "The penalty is an exponent: to bring it down, take the logarithm of both sides "
+                        "first.",
+                    ),
+                    Mistake(
+                        "math.log(lengths) / math.log(ratio)",
+                        "The fraction is upside down: the log-probabilities go on top, the lengths below.",
+                    ),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "decoding.4",
@@ -253,6 +309,49 @@ EXERCISES = (
             "came from; values.cumsum(0) adds them up.",
             "Keep a word if those before it have not reached p: values.cumsum(0) - values < p. "
             "Write the kept ones into zeros at their positions, and divide by the sum.",
+        ),
+        lines="""def keep_top_p(probabilities, p):
+    values, positions = probabilities.sort(___)
+    before = values.cumsum(0) - values
+    kept = values * (___)
+    return torch.zeros_like(probabilities).scatter(0, positions, ___)
+""",
+        gaps=(
+            Choice(
+                "descending=True",
+                ("descending=False", "descending=True"),
+                (
+                    Mistake(
+                        "descending=False", "The most probable words come first: that is the least probable."
+                    ),
+                ),
+            ),
+            Choice(
+                "before < p",
+                ("before < p", "before + values < p", "values >= p"),
+                (
+                    Mistake(
+                        "before + values < p",
+                        "This drops the word that reaches p. Keep it: without it the rest has less than p.",
+                    ),
+                    Mistake(
+                        "values >= p",
+                        "This keeps words that each have p or more. It is their sum that must reach p.",
+                    ),
+                ),
+            ),
+            Choice(
+                "kept / kept.sum()",
+                ("kept", "kept.softmax(0)", "kept / kept.sum()"),
+                (
+                    Mistake("kept", "The right words, but they no longer sum to 1. Divide by their sum."),
+                    Mistake(
+                        "kept.softmax(0)",
+                        "A softmax brings the dropped words back. These are probabilities already: divide by "
+                        "their sum.",
+                    ),
+                ),
+            ),
         ),
     ),
 )

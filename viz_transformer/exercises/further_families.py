@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake, Number
 
 _IDS = np.array([[1, 7, 8, 9], [1, 7, 8, 0]])
 _REAL = (_IDS != 0)[:, None, None, :]  # [batch, 1, 1, key]
@@ -174,6 +174,59 @@ EXERCISES = (
             "Attention is 4 · (d_model · d_model + d_model). Write the two matrices of the "
             "feed-forward network in the same way.",
             "Each of the two LayerNorms has 2 · d_model parameters.",
+        ),
+        lines="""def layer_parameters(d_model, d_ff):
+    attention = ___ * (d_model * d_model + d_model)
+    feed_forward = ___
+    norms = ___ * d_model
+    return attention + feed_forward + norms
+""",
+        gaps=(
+            Choice(
+                "4",
+                ("1", "3", "4"),
+                (
+                    Mistake("1", "Query, key, value and output each have a matrix of their own."),
+                    Mistake(
+                        "3",
+                        "Query, key and value are three; after the heads are joined, the output matrix is "
+                        "the "
+                        "fourth.",
+                    ),
+                ),
+            ),
+            Choice(
+                "d_model * d_ff + d_ff + d_ff * d_model + d_model",
+                (
+                    "d_model * d_ff + d_ff",
+                    "2 * d_model * d_ff",
+                    "d_model * d_ff + d_ff + d_ff * d_model + d_model",
+                ),
+                (
+                    Mistake(
+                        "d_model * d_ff + d_ff",
+                        "The feed-forward network has two matrices: to d_ff, and back to the width.",
+                    ),
+                    Mistake(
+                        "2 * d_model * d_ff",
+                        "The biases are missing: a matrix from a to b components has b of them.",
+                    ),
+                ),
+            ),
+            Choice(
+                "2 * 2",
+                ("1", "2", "2 * 2"),
+                (
+                    Mistake(
+                        "1", "A LayerNorm has a scale and a shift for every component, and there are two."
+                    ),
+                    Mistake(
+                        "2",
+                        "That is one LayerNorm: there is one after attention and one after the feed-forward "
+                        "network.",
+                    ),
+                ),
+            ),
         ),
     ),
     Exercise(

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 from viz_transformer.experiments.saturation import softmax_jacobian
 
 
@@ -174,6 +174,39 @@ EXERCISES = (
             "torch.outer(a, b) is the table of all products a_i b_j.",
             "w (1 − w) is w − w·w. So the table is torch.diag(weights) minus all the products w_i w_j.",
         ),
+        lines="""def slopes(weights):
+    own = ___
+    products = torch.outer(weights, weights)
+    return own ___ products
+""",
+        gaps=(
+            Choice(
+                "torch.diag(weights)",
+                ("weights", "torch.diag(weights)", "torch.diag(weights * (1 - weights))"),
+                (
+                    Mistake(
+                        "weights",
+                        "A row is added to every row of the table. Which function puts it on the diagonal?",
+                    ),
+                    Mistake(
+                        "torch.diag(weights * (1 - weights))",
+                        "On the diagonal w·w would be subtracted twice: w (1 − w) has it already, and the "
+                        "outer "
+                        "product brings it again.",
+                    ),
+                ),
+            ),
+            Choice(
+                "-",
+                ("+", "-", "*"),
+                (
+                    Mistake("+", "One sign is wrong. What one weight gains, the others lose."),
+                    Mistake(
+                        "*", "This leaves only the diagonal. A push to one score moves the other weights too."
+                    ),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "scoring.3",
@@ -242,6 +275,48 @@ EXERCISES = (
             "The sums need the shape [n_q, n_k, d_a]. torch stretches an axis of length 1 to fit, and None "
             "makes a new one.",
             "queries[:, None] has the shape [n_q, 1, d_a]. Added to keys, it meets every one of them.",
+        ),
+        lines="""def additive_scores(queries, keys, v):
+    pairs = ___
+    return ___ @ v
+""",
+        gaps=(
+            Choice(
+                "queries[:, None] + keys",
+                (
+                    "queries + keys",
+                    "queries[:, None] + keys",
+                    "queries + keys[:, None]",
+                    "queries[:, None] * keys",
+                ),
+                (
+                    Mistake(
+                        "queries + keys",
+                        "That is the trap: it pairs queries and keys row by row. Give one of them an axis "
+                        "of its "
+                        "own, so that each query meets each key.",
+                    ),
+                    Mistake(
+                        "queries + keys[:, None]", "The rows would be keys, [n_k, n_q]: they must be queries."
+                    ),
+                    Mistake("queries[:, None] * keys", "Additive scoring adds queries and keys."),
+                ),
+            ),
+            Choice(
+                "torch.tanh(pairs)",
+                ("pairs", "torch.tanh(pairs)", "pairs.softmax(-1)"),
+                (
+                    Mistake(
+                        "pairs",
+                        "There is no tanh. Without it, a key's part of the score is the same for every "
+                        "query.",
+                    ),
+                    Mistake(
+                        "pairs.softmax(-1)",
+                        "A softmax comes after the scores. Here each number goes through tanh.",
+                    ),
+                ),
+            ),
         ),
     ),
 )

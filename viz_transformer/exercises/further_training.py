@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 
 #: What the decoder must say in the six pairs: 17 words, of which two come twice, and six ``<eos>``.
 _COUNTS = (6, 2, 2, *[1] * 13)
@@ -245,6 +245,48 @@ EXERCISES = (
             "Use two cases: step <= warmup, and what comes after.",
             "Up to the peak it is peak · step / warmup. After it, it is d_model^-½ · step^-½, which at "
             "step = warmup is the peak.",
+        ),
+        lines="""def paper_rate(step, d_model, warmup):
+    rising = step * ___
+    falling = ___
+    return d_model**-0.5 * ___(rising, falling)
+""",
+        gaps=(
+            Choice(
+                "warmup**-1.5",
+                ("1 / warmup", "warmup**-0.5", "warmup**-1.5"),
+                (
+                    Mistake(
+                        "1 / warmup",
+                        "At step = warmup this is 1, which is not the start of the falling part.",
+                    ),
+                    Mistake(
+                        "warmup**-0.5",
+                        "At step = warmup this is √warmup. There it has to be as high as the falling part.",
+                    ),
+                ),
+            ),
+            Choice(
+                "step**-0.5",
+                ("1 / step", "step**-0.5", "(step - warmup) ** -0.5"),
+                (
+                    Mistake("1 / step", "In proportion to 1/√step, it falls more slowly."),
+                    Mistake(
+                        "(step - warmup) ** -0.5",
+                        "Count the steps from the start of the training, not from the peak.",
+                    ),
+                ),
+            ),
+            Choice(
+                "min",
+                ("max", "min"),
+                (
+                    Mistake(
+                        "max",
+                        "With the larger of the two, the rate falls first and then rises. Take the smaller.",
+                    ),
+                ),
+            ),
         ),
     ),
     Exercise(

@@ -310,5 +310,15 @@ EXERCISES = (
             "If a loss is lower than losses[best], set best to its index; else, if at - best is patience, "
             "stop with break. Return best at the end.",
         ),
+        wrong_lines=(
+            Mistake(
+                "    return losses[best]",
+                "That is the lowest loss itself. Return its index.",
+            ),
+            Mistake(
+                "        if loss > losses[at - 1]:\n            break",
+                "This stops at the first rise. Wait until the lowest loss is `patience` measurements ago.",
+            ),
+        ),
     ),
 )

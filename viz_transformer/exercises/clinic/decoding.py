@@ -150,5 +150,16 @@ EXERCISES = (
             "Print the beam at each step, and follow one hypothesis that has ended.",
             "After the finished ones are noted, let the beam keep only those that have not ended.",
         ),
+        repairs={
+            "                grown.append((words, log_prob))": ("",),
+            "        beam = grown[:width]": (
+                '        beam = [each for each in grown[:width] if each[0][-1] != "<eos>"]',
+            ),
+            '        finished += [each for each in beam if each[0][-1] == "<eos>"]': (
+                "        finished += beam",
+                '        finished += [each for each in beam if each[0][-1] == "<eos>"]\n'
+                '        beam = [each for each in beam if each[0][-1] != "<eos>"]',
+            ),
+        },
     ),
 )

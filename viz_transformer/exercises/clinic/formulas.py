@@ -293,6 +293,18 @@ EXERCISES = (
             "e^(s − m) / Σ e^(s − m) is the same for every m. Choose m so that the largest "
             "exponent of the row is 0; keepdim=True keeps the axis.",
         ),
+        repairs={
+            "    exponentials = torch.exp(scores)": (
+                "    exponentials = torch.exp(scores - scores.max())",
+                "    exponentials = torch.exp(scores.clamp(max=80.0))",
+                "    exponentials = torch.exp(scores - scores.amax(-1, keepdim=True))",
+                "    exponentials = torch.exp(scores - scores.mean(-1, keepdim=True))",
+            ),
+            "    return exponentials / exponentials.sum(-1, keepdim=True)": (
+                "    return exponentials / exponentials.sum()",
+                "    return (exponentials / exponentials.sum(-1, keepdim=True)).nan_to_num()",
+            ),
+        },
     ),
     Exercise(
         "clinic.2",
@@ -303,6 +315,14 @@ EXERCISES = (
             "A table cut to [position, d_model] needs no new axis: it is the same for all "
             "sentences, and torch adds the missing axis in front.",
         ),
+        repairs={
+            "    return x + table[: len(x)].unsqueeze(1)": (
+                "    return x + table[: x.shape[1]].unsqueeze(1)",
+                "    return x + table[: x.shape[1]]",
+                "    return x + table",
+                "    return x + table[x.shape[1]]",
+            )
+        },
     ),
     Exercise(
         "clinic.3",
@@ -313,5 +333,10 @@ EXERCISES = (
             "should their sum have?",
             "Wanted is [batch, n_q, n_k, d_a]. So the queries come as [batch, n_q, 1, d_a]; and the keys?",
         ),
+        repairs={
+            "    q = (query @ w_q).unsqueeze(1)": ("    q = (query @ w_q).unsqueeze(2)",),
+            "    k = (key @ w_k).unsqueeze(1)": ("    k = (key @ w_k).unsqueeze(2)",),
+            "    return torch.tanh(q + k) @ v": ("    return (q + k) @ v",),
+        },
     ),
 )

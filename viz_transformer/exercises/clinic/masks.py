@@ -424,6 +424,14 @@ EXERCISES = (
             "Give it a mask that is True in the first column alone, and look at the weights.",
             "~mask turns True and False round.",
         ),
+        repairs={
+            '    scores = scores.masked_fill(mask, float("-inf"))': (
+                "    scores = scores.masked_fill(~mask, 0.0)",
+                '    scores = scores.masked_fill(~mask, float("-inf"))',
+                "",
+            ),
+            "    return scores.softmax(-1) @ value": ("    return (scores.softmax(-1) * mask) @ value",),
+        },
     ),
     Exercise(
         "clinic.5",
@@ -435,6 +443,17 @@ EXERCISES = (
             "no, before the softmax. Then let mask.any(-1, keepdim=True) empty the rows that may "
             "see nothing.",
         ),
+        repairs={
+            "    weights = scores.softmax(-1) * mask": (
+                '    weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)',
+                "    weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1)",
+            ),
+            "    return weights / weights.sum(-1, keepdim=True)": (
+                "    return (weights / weights.sum(-1, keepdim=True)).nan_to_num()",
+                "    return weights * mask.any(-1, keepdim=True)",
+                "    return weights / (weights.sum(-1, keepdim=True) + 1e-9)",
+            ),
+        },
     ),
     Exercise(
         "clinic.6",
@@ -444,6 +463,17 @@ EXERCISES = (
             "What are the axes of key_padding_mask, and what are those of attn_mask?",
             "The mask itself is right, for this module. Only the name of the argument is not.",
         ),
+        repairs={
+            "    length = x.shape[1]": ("    length = x.shape[0]",),
+            "    future = torch.ones(length, length, dtype=torch.bool).triu(1)": (
+                "    future = torch.ones(length, length, dtype=torch.bool).tril()",
+            ),
+            "    output, _ = attention(x, x, x, key_padding_mask=future)": (
+                "    output, _ = attention(x, x, x, attn_mask=~future)",
+                "    output, _ = attention(x, x, x)",
+                "    output, _ = attention(x, x, x, attn_mask=future)",
+            ),
+        },
     ),
     Exercise(
         "clinic.7",
@@ -453,6 +483,17 @@ EXERCISES = (
             "Say it aloud: in cross-attention, who looks, and at whom?",
             "The keys of cross-attention are the words of the source: [batch, 1, 1, source].",
         ),
+        repairs={
+            "    is_word = (target_ids != pad_id)[:, None, None]  # [batch, 1, 1, key]": (
+                "    is_word = (source_ids != pad_id)[:, None, None]  # [batch, 1, 1, key]",
+            ),
+            "    return is_word & causal, is_word": (
+                "    return is_word & causal, (source_ids == pad_id)[:, None, None]",
+                "    return is_word & causal, (source_ids != pad_id)[:, None, :, None]",
+                "    return is_word & causal, (source_ids != pad_id)[:, None, None]",
+                "    return is_word & causal, (source_ids != pad_id)[:, None, None] & is_word.mT",
+            ),
+        },
     ),
     Exercise(
         "clinic.8",
@@ -462,5 +503,18 @@ EXERCISES = (
             "Name three things: what the encoder reads, what the decoder reads, what it is to write.",
             "target[:, :-1] is the target without its last word, target[:, 1:] without its first.",
         ),
+        repairs={
+            "    logits = model(source, source)": (
+                "    logits = model(source, target)",
+                "    logits = model(source, target[:, 1:])",
+                "    logits = model(source, target[:, :-1])",
+            ),
+            "    return F.cross_entropy(logits.transpose(1, 2), source, ignore_index=pad_id)": (
+                "    return F.cross_entropy(logits.transpose(1, 2), target, ignore_index=pad_id)",
+                "    return F.cross_entropy(logits.transpose(1, 2), target[:, 1:], ignore_index=pad_id)",
+                "    return F.cross_entropy(logits.transpose(1, 2), target[:, 1:])",
+                "    return F.cross_entropy(logits.transpose(1, 2), target[:, :-1], ignore_index=pad_id)",
+            ),
+        },
     ),
 )

@@ -485,6 +485,17 @@ EXERCISES = (
             "stand next to each other to become d_model?",
             "First [batch, position, head, d_head], by one transpose; then the last two axes become one.",
         ),
+        repairs={
+            "    future = torch.ones(length, length, dtype=torch.bool).triu(1)": (
+                "    future = torch.ones(length, length, dtype=torch.bool).tril()",
+            ),
+            "    return heads.reshape(batch, length, d_model)": (
+                "    return heads.transpose(1, 2)",
+                "    return heads.permute(0, 2, 3, 1).reshape(batch, length, d_model)",
+                "    return heads.mean(1)",
+                "    return heads.transpose(1, 2).reshape(batch, length, d_model)",
+            ),
+        },
     ),
     Exercise(
         "clinic.10",
@@ -494,6 +505,11 @@ EXERCISES = (
             "Two things are wrong: what the projections are given, and what is returned.",
             "No line after return is ever reached.",
         ),
+        repairs={
+            "        k = self.w_k(query)": ("        k = self.w_k(key)", "        k = self.w_k(value)"),
+            "        v = self.w_v(query)": ("        v = self.w_v(key)", "        v = self.w_v(value)"),
+            "        return weights @ v": ("",),
+        },
     ),
     Exercise(
         "clinic.11",
@@ -504,6 +520,19 @@ EXERCISES = (
             "between positions.",
             "output, weights = self.attention(…); batch_first=True; attn_mask= and key_padding_mask=.",
         ),
+        repairs={
+            "        self.attention = nn.MultiheadAttention(d_model, n_heads)": (
+                "        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)",
+            ),
+            "        x = self.norm_1(x + self.attention(x, x, x))": (
+                "        x = self.norm_1(x + self.attention(x, x, x)[0])",
+                "        x = self.norm_1(x + self.attention(x, x, x, attn_mask=may_not)[0])",
+                "        attended, _ = self.attention(x, x, x, attn_mask=may_not, key_padding_mask=padding)\n"
+                "        x = self.norm_1(x + attended)",
+                "        attended, _ = self.attention(x, x, x, attn_mask=padding, key_padding_mask=may_not)\n"
+                "        x = self.norm_1(x + attended)",
+            ),
+        },
     ),
     Exercise(
         "clinic.12",
@@ -513,5 +542,18 @@ EXERCISES = (
             "Count the parameters: one layer has 8 × 8 + 8 = 72.",
             "make_layer() builds a new layer each time that it is called.",
         ),
+        repairs={
+            "        self.layers = nn.ModuleList([make_layer()] * n_layers)": (
+                "        self.layers = [make_layer() for _ in range(n_layers)]",
+                "        self.layers = nn.ModuleList([make_layer() for _ in range(n_layers)])",
+                "        layer = make_layer()\n"
+                "        self.layers = nn.ModuleList([copy.deepcopy(layer) for _ in range(n_layers)])",
+            ),
+            "            x = layer(x)": (
+                "            return layer(x)",
+                "            y = layer(x)\n        return y",
+                "            x = layer(x)\n        return x",
+            ),
+        },
     ),
 )

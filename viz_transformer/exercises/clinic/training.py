@@ -157,5 +157,17 @@ EXERCISES = (
             "variance has their sum, and what spread?",
             "nn.init.normal_(self.table.weight, std=…), with the std that undoes √d_model.",
         ),
+        repairs={
+            "        self.table = nn.Embedding(vocab_size, d_model)": (
+                "        self.table = nn.Embedding(vocab_size, d_model)\n"
+                "        nn.init.normal_(self.table.weight, std=1 / d_model)",
+                "        self.table = nn.Embedding(vocab_size, d_model)\n"
+                "        nn.init.normal_(self.table.weight, std=d_model**-0.5)",
+            ),
+            "        return self.table(ids) * math.sqrt(self.d_model)": ("        return self.table(ids)",),
+            "        return x @ self.table.weight.T": (
+                "        return x @ self.table.weight.T / math.sqrt(self.d_model)",
+            ),
+        },
     ),
 )

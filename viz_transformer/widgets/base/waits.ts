@@ -1,6 +1,6 @@
 // What a view waits for. After a second one line on the stage says so, with how far it is and what stops it.
 
-import { button, element, setText } from "./controls.ts";
+import { button, element, setText } from "./elements.ts";
 import type { Model } from "./kernel.ts";
 
 const SLOW_MS = 1000;

@@ -1,9 +1,7 @@
 // What a search shows at a step, in words.
 
 import shared from "../../shared.json" with { type: "json" };
-import { formatNumber, quoted, runningText, shortened, visible } from "../base/text.ts";
-import { percent } from "../base/percent.ts";
-import type { Piece } from "../base/pieces.ts";
+import { formatNumber, percent, type Piece, quoted, runningText, shortened, visible } from "../base/text.ts";
 import {
   type Candidate,
   chanceOf,
@@ -11,9 +9,9 @@ import {
   isRelative,
   leaderOf,
   parentOf,
-  SETTINGS,
   type SearchRequest,
   type SearchResult,
+  SETTINGS,
 } from "./candidates.ts";
 
 const LETTERS = 60; // of a text in a sentence

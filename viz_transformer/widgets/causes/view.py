@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: The pictures, and those of them in which parts of one run are put into another.
 PICTURES = ("positions", "heads", "lens", "direct")
 PATCHED = PICTURES[:2]
-#: So many cells at most of each grid are patched in a page that nothing answers: those that bring back most.
+#: How many cells of each grid are patched in a page without a model: those that bring back most.
 _MOST_CARRIED = 24
 _MOST_PATCHES = 64
 

@@ -58,7 +58,7 @@ def share_predictions(agreed: bool = True) -> Sharing:
 def class_predictions(folder: Any) -> ClassPredictions:
     """Show how many of a class gave each answer to its predictions, before and after a discussion.
 
-    Only files whose learners have agreed are counted (`share_predictions`); the view says how many were left
+    Only files whose learners have agreed are counted (`share_predictions`); the view shows how many were left
     out. No name is read.
 
     >>> import json, tempfile

@@ -36,7 +36,7 @@ class ClassPredictions(View):
         n_unreadable: how many are no progress files, or damaged.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
-    Setting `shown` to a name that is not there raises SelectionError, a UserError, and changes nothing.
+    Setting `shown` to a name that is not there raises SelectionError, a UserError, and leaves it unchanged.
     """
 
     _esm = bundle(__file__)

@@ -1,26 +1,26 @@
 // What the explorer says: its headline, its headings, its notes, and what a head does.
 
-import { ownNumbers, type KindHeads } from "../base/head_grid.ts";
+import { type KindHeads, ownNumbers } from "../base/head_grid.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
-import { percent } from "../base/percent.ts";
-import { named, type Piece } from "../base/pieces.ts";
 import {
   differencePower,
   formatWeight,
   isUnchanged,
   marksExplained,
+  named,
+  percent,
+  type Piece,
   powerOfTen,
   shortened,
   visible,
 } from "../base/text.ts";
-import { partInHeading, partInWords, traceInPython } from "./attends_by.ts";
 import { isMany } from "./attention_paths.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
 import { type DisplayedHead, shareOf } from "./displayed_head.ts";
 import { countApart, type Patches } from "./patch_picture.ts";
 import { wordsRead } from "./readout.ts";
 import { type Cell, shownInWords } from "./selection.ts";
-import { pairInWords } from "./sentence_pair.ts";
+import { pairInWords, partInHeading, partInWords, traceInPython } from "./shown_part.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { scoresInWords } from "./wall_heads.ts";
 import type { Entry } from "./weight_store.ts";
@@ -199,7 +199,6 @@ export function headInWords(
   return parts.join(" · ");
 }
 
-/** How the layers of two models meet, in sentences. */
 function matchInWords({ layers, matched, attendsBy }: Entry, layer: number): string {
   const traces = ["trace", "other"].map((each) => traceInPython(each, attendsBy)).join(", ");
   const { layers: met, of, heads } = matched!;
@@ -216,7 +215,6 @@ export function coloursInWords({ unnormalised, least }: Pick<Entry, "unnormalise
   return least < 0 ? "Green: above 0. Brown: below 0." : "Green: above 0.";
 }
 
-/** What the patches of a picture show, in sentences. */
 function picturedInWords(
   patches: Patches,
   hasImage: boolean,

@@ -1,7 +1,6 @@
 // A head card as the view shows it: what Python sends, and its sentences.
 
-import { percent } from "../base/percent.ts";
-import { formatNumber } from "../base/text.ts";
+import { formatNumber, percent } from "../base/text.ts";
 
 /** Offsets farther than this stand at the ends of the picture. */
 const FARTHEST = 12;

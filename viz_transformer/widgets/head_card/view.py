@@ -44,10 +44,10 @@ class HeadCardView(View):
     Attributes:
         layer: the layer's number, as the model counts.
         head: the head's.
-        example: which tenth's example is chosen: 9 puts 90 to 100% of its weight where the pattern says.
+        example: which tenth's example is chosen: 9 puts 90 to 100% of its weight in the pattern's place.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
-    Setting one of them to what it cannot be raises SelectionError, a UserError, and changes nothing.
+    Setting one of them to what it cannot be raises SelectionError, a UserError, and leaves it unchanged.
     """
 
     _esm = bundle(__file__)

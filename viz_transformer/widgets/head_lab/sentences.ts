@@ -1,19 +1,28 @@
 // What the head lab says: what is shown, never why.
 
-import { percent } from "../base/percent.ts";
-import { named, type Piece } from "../base/pieces.ts";
 import {
   formatNumber,
   formatSigned,
   joinPieces,
   markMeaning,
+  named,
+  percent,
+  type Piece,
   quoted,
   runningText,
   shortened,
 } from "../base/text.ts";
-import { type Factor, type Head, headName, shortFactor, shortName } from "./changes.ts";
+import {
+  type Column,
+  type Factor,
+  type Head,
+  headName,
+  isMoved,
+  runsOf,
+  shortFactor,
+  shortName,
+} from "./changes.ts";
 import { type Effect, lossOf, rankCorrelation } from "./effects.ts";
-import { type Column, isMoved, runsOf } from "./flip.ts";
 import type { Kind } from "./replies.ts";
 
 const METRIC_LETTERS = 18; // of a word that is measured

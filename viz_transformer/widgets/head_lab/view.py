@@ -202,7 +202,7 @@ class HeadLab(View):
 
     @property
     def _measured(self) -> dict[str, list[str]]:
-        """What a request says of the metric; nothing of the loss."""
+        """The metric in a request; empty for the loss."""
         return {"metric": self.metric} if self.metric else {}
 
     def effects(self) -> tuple[HeadEffect, ...]:

@@ -2,16 +2,15 @@
 // come from the same numbers, so that they never disagree.
 
 import shared from "../../shared.json" with { type: "json" };
-import { quoted } from "../base/text.ts";
-import { named, type Piece } from "../base/pieces.ts";
+import { counted, named, type Piece, quoted } from "../base/text.ts";
 import { type ComposedMask, emptyRows, isWord, type MaskState } from "./composition.ts";
 import {
   countLeaks,
   countMoved,
-  type LeakRow,
-  type Leaks,
   largestLeak,
+  type LeakRow,
   leakRows,
+  type Leaks,
   type Selected,
 } from "./leaks.ts";
 import { whyNotLonger } from "./requests.ts";
@@ -25,7 +24,7 @@ interface Told {
   isLeaky: boolean;
 }
 
-const outputs = (count: number) => `${count} output${count === 1 ? "" : "s"}`;
+const outputs = (count: number) => counted(count, "output");
 
 /** What is shown, in a headline and a line; `problem` says why nothing is measured. */
 export function told(leaks: Leaks | null, composed: ComposedMask, shown: Shown, problem: string): Told {
@@ -42,7 +41,7 @@ export function told(leaks: Leaks | null, composed: ComposedMask, shown: Shown, 
   const made = shown.edit === "padding" ? toldOfPadding : toldOfWord;
   const found = made(leaks, composed, shown, leakRows(leaks, composed, shown));
   const empty = emptyRows(composed, shown.sentence).length;
-  if (empty) found.line.push(` ∅: ${empty} row${empty === 1 ? "" : "s"} may attend to nothing.`);
+  if (empty) found.line.push(` ∅: ${counted(empty, "row")} may attend to nothing.`);
   return found;
 }
 
@@ -84,7 +83,6 @@ function toldOfWord(leaks: Leaks, composed: ComposedMask, shown: Shown, rows: Le
   };
 }
 
-/** What the most moved output does. */
 function toldOfOutput({ word, writes }: LeakRow, count: number): Piece[] {
   const query = named("query", word);
   if (!writes || writes.now.word === writes.right.word)

@@ -78,10 +78,10 @@ class MaskLab(View):
         key: column of the chosen cell, or None.
         edit: what the leak meter changes, ``"word"`` or ``"padding"``: two more padding tokens.
         edited: position of the key whose word is changed.
-        unfolded: the panels that stand open, of ``"shapes"``, ``"code"`` and ``"libraries"``.
+        unfolded: the open panels, of ``"shapes"``, ``"code"`` and ``"libraries"``.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
-    Setting one of them to an invalid value raises SelectionError and changes nothing.
+    Setting one of them to an invalid value raises SelectionError and leaves the view unchanged.
     """
 
     _esm = bundle(__file__)

@@ -70,8 +70,8 @@ class ModelSummaryLab(View):
         part: index of the chosen part, from 0, the encoder's before the decoder's; or None.
         text_size: size of all text; 1 is the usual, 2 suits a projector.
 
-    Setting one of them to what no model has raises SelectionError, a UserError, and changes
-    nothing. `choose` sets several sizes at once.
+    Setting one of them to what no model has raises SelectionError, a UserError, and leaves the view
+    unchanged. `choose` sets several sizes at once.
     """
 
     _esm = bundle(__file__)

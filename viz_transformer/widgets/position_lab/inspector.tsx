@@ -1,11 +1,11 @@
 // The inspector of the position lab: what is chosen in each chapter, and the line of Python that gives the same.
 
-import { Code } from "../base/code.tsx";
 import type { Theme } from "../base/colour.ts";
-import { formatWeight } from "../base/text.ts";
 import { handOf } from "../base/positions/hands.ts";
 import { HandInspector } from "../base/positions/inspector.tsx";
 import { two } from "../base/positions/sentences.ts";
+import { Code } from "../base/python_code.tsx";
+import { formatWeight } from "../base/text.ts";
 import { isWave, neighbourCosine, type Traits } from "./encodings.ts";
 import { encodingSentence, movedSentence, neighbourSentence, type Told } from "./sentences.ts";
 import type { Shifted } from "./shift.ts";

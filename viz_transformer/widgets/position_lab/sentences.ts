@@ -1,9 +1,8 @@
 // The sentences of the position lab, made from the numbers that its pictures show.
 
-import { formatSigned, formatWeight, runningText, shortened, visible } from "../base/text.ts";
-import type { Piece } from "../base/pieces.ts";
 import { ALIKE, lookAlikes } from "../base/positions/hands.ts";
 import { headlineOfHand, lineOfHand, type Told as ToldOfHand, two } from "../base/positions/sentences.ts";
+import { formatSigned, formatWeight, type Piece, runningText, shortened, visible } from "../base/text.ts";
 import type { Nearest } from "./encodings.ts";
 import { at, type Matrix } from "./matrix.ts";
 import type { Shifted } from "./shift.ts";

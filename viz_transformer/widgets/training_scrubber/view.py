@@ -33,7 +33,7 @@ _ABOUT = (
     "Every head reads the right text, so its words are the same at every moment. Choose a cell to "
     "follow its weight."
 )
-_ABOUT_TWO = " Two runs stand side by side: on the right is the moment of the second whose step is nearest."
+_ABOUT_TWO = " Two runs are side by side: on the right is the moment of the second whose step is nearest."
 
 
 class TrainingScrubber(View):
@@ -57,7 +57,7 @@ class TrainingScrubber(View):
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
     Setting one of them to what the training does not have raises SelectionError, a UserError, and
-    changes nothing. A change of `kind` keeps as much of the selection as still fits.
+    leaves the view unchanged. A change of `kind` keeps as much of the selection as still fits.
     """
 
     _esm = bundle(__file__)

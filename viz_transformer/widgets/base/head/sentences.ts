@@ -1,9 +1,7 @@
 // The words of the stepper: the name of each step, and what it does to the numbers shown.
 
 import { ATTENTION_KINDS } from "../kinds.ts";
-import { quoted } from "../text.ts";
-import { percent } from "../percent.ts";
-import { named, type Piece } from "../pieces.ts";
+import { counted, named, percent, type Piece, quoted } from "../text.ts";
 import {
   argmaxFinite,
   type Choice,
@@ -36,10 +34,6 @@ export function layerName({ kind, layer, heads, text }: Layer, head: number): st
   return heads === 1 && text === "thinking machines"
     ? "Self-attention of two words"
     : `${ATTENTION_KINDS[kind].label} · layer ${layer} · head ${head}`;
-}
-
-function counted(count: number, one: string): string {
-  return `${count} ${one}${count === 1 ? "" : "s"}`;
 }
 
 interface Told {

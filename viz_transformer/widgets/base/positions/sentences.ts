@@ -1,6 +1,6 @@
 // What a table of positions shows, in words.
 
-import { formatNumber, shortNumber } from "../text.ts";
+import { counted, formatNumber, shortNumber } from "../text.ts";
 import { angularFrequency, handOf, lookAlikes, type Table, wavelength } from "./hands.ts";
 
 export interface Told {
@@ -13,8 +13,7 @@ export interface Told {
 
 const LISTED = 4; // positions by their numbers
 
-export const sizesOf = ({ rows, cols }: Table) =>
-  `${rows} position${rows === 1 ? "" : "s"}, ${cols} dimensions`;
+export const sizesOf = ({ rows, cols }: Table) => `${counted(rows, "position")}, ${cols} dimensions`;
 
 export const two = (value: number) => formatNumber(value, 2);
 
