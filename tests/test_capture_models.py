@@ -24,8 +24,8 @@ from tests.support.capture_zoo import (
 from tests.support.huggingface_models import frozen, same, state
 from tests.support.torch_zoo import MODULES, compare_module
 from tests.support.zoo_tests import each_configuration
+from viz_transformer.capturing.verify import verified_classes
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.verify import verified_classes
 
 PAGE = Path(__file__).parents[1] / "docs" / "captured_models.md"
 #: Some of each kind: text in, text to text, pictures, sound, sinks, experts, bands, windows, chunks, scores,
@@ -46,7 +46,7 @@ SAMPLE = (
     *("jamba", "led", "lfm2", "llama4_text", "longformer", "longt5", "mistral", "mixtral", "modernbert"),
     *("pegasus_x", "prophetnet", "qwen3", "swin", "t5", "vit", "wav2vec2", "whisper"),
 )
-#: What pads and masks itself; test_tracing_whole_maps.py works its weights out.
+#: What pads and masks itself; test_capture_whole_maps.py works its weights out.
 BANDED = {"longformer", "big_bird, block sparse"}
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from viz_transformer.capturing.arguments import Labels, labels_of_ids
+from viz_transformer.capturing.assemble import RawAttention
+from viz_transformer.capturing.attention_calls import AttentionCall, AttentionRecorder
+from viz_transformer.capturing.call_kinds import HeadWatch, SortedLayers, sort_layers
+from viz_transformer.capturing.inputs import CaptureInputs, as_ids, forward_of
+from viz_transformer.capturing.running import BiasWatch, attention_implementation, evaluating, watching
+from viz_transformer.capturing.whole_maps import WindowWatch
 from viz_transformer.errors import DOCUMENTATION, UserError
 from viz_transformer.model import Transformer
 from viz_transformer.trace import KINDS
-from viz_transformer.tracing.arguments import Labels, labels_of_ids
-from viz_transformer.tracing.assemble import RawAttention
-from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
-from viz_transformer.tracing.call_kinds import HeadWatch, SortedLayers, sort_layers
-from viz_transformer.tracing.inputs import CaptureInputs, as_ids, forward_of
-from viz_transformer.tracing.running import BiasWatch, attention_implementation, evaluating, watching
-from viz_transformer.tracing.whole_maps import WindowWatch
 
 
 def attention_of_own_model(model: nn.Module, inputs: CaptureInputs) -> RawAttention:

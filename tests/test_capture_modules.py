@@ -206,10 +206,10 @@ import inspect, sys
 import torch
 for imports in (
     "import viz_transformer as vt",
-    "import viz_transformer as vt, viz_transformer.tracing",
-    "import viz_transformer.tracing.attention_calls, viz_transformer as vt",
-    "import viz_transformer as vt; vt.capture; import viz_transformer.tracing",
-    "import viz_transformer as vt; from viz_transformer.tracing import capture as c",
+    "import viz_transformer as vt, viz_transformer.capturing",
+    "import viz_transformer.capturing.attention_calls, viz_transformer as vt",
+    "import viz_transformer as vt; vt.capture; import viz_transformer.capturing",
+    "import viz_transformer as vt; from viz_transformer.capturing import capture as c",
 ):
     for name in [each for each in sys.modules if each.startswith("viz_transformer")]:
         del sys.modules[name]

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from viz_transformer.capturing.arguments import Labels, Selection, sentence_index
+from viz_transformer.capturing.arrays import join_steps
+from viz_transformer.capturing.attention_calls import AttentionCall, AttentionRecorder
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
-from viz_transformer.tracing.arguments import Labels, Selection, sentence_index
-from viz_transformer.tracing.arrays import join_steps
-from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
 
 
 @dataclass(frozen=True, kw_only=True)

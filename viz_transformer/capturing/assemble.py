@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer._text import shown
-from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, Patches
-from viz_transformer.trace.arrays import check_size, given_sequence, hand_over
-from viz_transformer.trace.kinds import Kind
-from viz_transformer.tracing.arguments import (
+from viz_transformer.capturing.arguments import (
     TOLERANCE,
     Labels,
     Selection,
@@ -23,6 +19,10 @@ from viz_transformer.tracing.arguments import (
     as_array,
     sentence_index,
 )
+from viz_transformer.errors import UserError
+from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, Patches
+from viz_transformer.trace.arrays import check_size, given_sequence, hand_over
+from viz_transformer.trace.kinds import Kind
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

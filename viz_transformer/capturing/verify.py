@@ -20,9 +20,9 @@ import torch
 from torch import Tensor
 
 from viz_transformer._numbers import short_number
+from viz_transformer.capturing.arguments import Selection
+from viz_transformer.capturing.attention_calls import AttentionRecorder
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.arguments import Selection
-from viz_transformer.tracing.attention_calls import AttentionRecorder
 
 #: How far two ways to compute weights may be apart: any weight of float32; of half precision, where the
 #: roundings of many layers add up, the share of its weight that a query of a head moves, in the mean.

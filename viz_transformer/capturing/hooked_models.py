@@ -9,20 +9,20 @@ from typing import Any
 import torch
 from torch import nn
 
-from viz_transformer.errors import UserError
-from viz_transformer.tracing.arguments import Labels
-from viz_transformer.tracing.arrays import layers_of_cache, pattern_points
-from viz_transformer.tracing.assemble import RawAttention
-from viz_transformer.tracing.huggingface import (
+from viz_transformer.capturing.arguments import Labels
+from viz_transformer.capturing.arrays import layers_of_cache, pattern_points
+from viz_transformer.capturing.assemble import RawAttention
+from viz_transformer.capturing.huggingface import (
     label_side,
     on_the_given_side,
     one_sentence,
     says_causal,
     used_by,
 )
-from viz_transformer.tracing.inputs import READING, CaptureInputs, as_input
-from viz_transformer.tracing.modules import attention_of_module
-from viz_transformer.tracing.running import attention_implementation, evaluating
+from viz_transformer.capturing.inputs import READING, CaptureInputs, as_input
+from viz_transformer.capturing.modules import attention_of_module
+from viz_transformer.capturing.running import attention_implementation, evaluating
+from viz_transformer.errors import UserError
 
 
 def attention_of_hooked(model: Any, inputs: CaptureInputs) -> RawAttention:

@@ -13,9 +13,9 @@ from transformers import PreTrainedTokenizerFast
 import viz_transformer as vt
 from tests.support.refusals import assert_refused
 from viz_transformer.analysis.words import join_pieces
+from viz_transformer.capturing.arguments import labels_of_ids
 from viz_transformer.errors import UserError
 from viz_transformer.trace.byte_level import text_of_bytes
-from viz_transformer.tracing.arguments import labels_of_ids
 
 NAMES = ["a", "b", "c"]
 

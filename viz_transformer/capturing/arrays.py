@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from viz_transformer._text import shown
+from viz_transformer.capturing.arguments import TOLERANCE, Labels, TokenLabels, as_array, sentence_index
+from viz_transformer.capturing.assemble import RawAttention
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.trace.arrays import given_array
-from viz_transformer.tracing.arguments import TOLERANCE, Labels, TokenLabels, as_array, sentence_index
-from viz_transformer.tracing.assemble import RawAttention
 
 #: A cache of TransformerLens has a few dozen names for each layer.
 _MOST_NAMES = 100_000

@@ -17,8 +17,8 @@ import viz_transformer as vt
 from tests.support.attending_models import ApartAttention, Stack
 from tests.support.huggingface_models import frozen, same, stacked, state
 from tests.support.refusals import assert_refused
+from viz_transformer.capturing.attention_calls import AttentionRecorder, attention_weights
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.attention_calls import AttentionRecorder, attention_weights
 
 IDS = torch.tensor([[4, 5, 6, 7]])
 NAMES = ("a", "b", "c", "d", "e", "f")

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from viz_transformer.capturing.arguments import TOLERANCE, Selection
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.arguments import TOLERANCE, Selection
 
 _COMPILERS = frozenset({"torch._dynamo", "torch.nn.attention.flex_attention"})
 _CONTAINERS = (dict, OrderedDict, list, set)

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from viz_transformer import model as models
 from viz_transformer._bounds import NEW_TOKENS, whole_number
 from viz_transformer._text import shown
+from viz_transformer.capturing.arguments import Labels, Selection, encode, sentence_index
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.arguments import Labels, Selection, encode, sentence_index
 
 #: How many axes these inputs have with the batch's.
 AXES = {"pixel_values": 4, "input_values": 2, "input_features": 3}

@@ -10,21 +10,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from viz_transformer.errors import UserError
-from viz_transformer.tracing.arguments import Labels, TokenLabels, labels_of_ids, sentence_index
-from viz_transformer.tracing.arrays import layers_of_output
-from viz_transformer.tracing.assemble import RawAttention
-from viz_transformer.tracing.generating import (
+from viz_transformer.capturing.arguments import Labels, TokenLabels, labels_of_ids, sentence_index
+from viz_transformer.capturing.arrays import layers_of_output
+from viz_transformer.capturing.assemble import RawAttention
+from viz_transformer.capturing.generating import (
     count_virtual_tokens,
     reading_inputs,
     with_virtual_names,
     with_zero_rows,
     write,
 )
-from viz_transformer.tracing.inputs import AXES, CaptureInputs, as_input, forward_parameters
-from viz_transformer.tracing.modules import attention_of_module
-from viz_transformer.tracing.pictures import find_pictures
-from viz_transformer.tracing.running import (
+from viz_transformer.capturing.inputs import AXES, CaptureInputs, as_input, forward_parameters
+from viz_transformer.capturing.modules import attention_of_module
+from viz_transformer.capturing.pictures import find_pictures
+from viz_transformer.capturing.running import (
     OF_A_MODEL,
     BiasWatch,
     LayerWatch,
@@ -36,14 +35,15 @@ from viz_transformer.tracing.running import (
     watching,
     within_sizes,
 )
-from viz_transformer.tracing.verify import check_returned
-from viz_transformer.tracing.whole_maps import (
+from viz_transformer.capturing.verify import check_returned
+from viz_transformer.capturing.whole_maps import (
     hold_weights,
     maps_of_bands,
     maps_of_softmaxes,
     maps_of_windows,
     whole_blocks,
 )
+from viz_transformer.errors import UserError
 
 #: Arguments that ask for a form of the output; they are read before a forward that need not name them.
 OUTPUT_ARGUMENTS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})

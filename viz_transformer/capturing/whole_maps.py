@@ -18,11 +18,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from viz_transformer.capturing.arguments import TOLERANCE, Labels, Selection, sentence_index
+from viz_transformer.capturing.attention_calls import AttentionCall, AttentionRecorder
+from viz_transformer.capturing.call_kinds import sort_layers
+from viz_transformer.capturing.running import Biases, BiasWatch
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.arguments import TOLERANCE, Labels, Selection, sentence_index
-from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
-from viz_transformer.tracing.call_kinds import sort_layers
-from viz_transformer.tracing.running import Biases, BiasWatch
 
 Layers = dict[str, list[Any]]
 

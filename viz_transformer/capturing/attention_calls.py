@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils.hooks import RemovableHandle
 
-from viz_transformer.tracing.running import uncompiled, watching
-from viz_transformer.tracing.softmax_calls import SoftmaxWatch
+from viz_transformer.capturing.running import uncompiled, watching
+from viz_transformer.capturing.softmax_calls import SoftmaxWatch
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from viz_transformer.capturing.arguments import Labels, TokenLabels
+from viz_transformer.capturing.running import evaluating, within_sizes
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.arguments import Labels, TokenLabels
-from viz_transformer.tracing.running import evaluating, within_sizes
 
 
 def most_written(config: Any, most: int) -> int:

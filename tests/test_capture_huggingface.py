@@ -24,8 +24,8 @@ from tests.support.huggingface_models import (
     word_piece,
 )
 from tests.support.refusals import assert_refused
+from viz_transformer.capturing.arguments import labels_of_ids
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.arguments import labels_of_ids
 
 WORDS = {"vocab_size": len(PIECES), "bos_token_id": 2, "eos_token_id": 3}
 IDS, NAMES = torch.tensor([[4, 5, 6, 7, 8]]), list("abcde")

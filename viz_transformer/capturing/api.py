@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from viz_transformer.capturing.arguments import parse_labels, parse_selection
+from viz_transformer.capturing.arrays import attention_of_arrays
+from viz_transformer.capturing.assemble import assemble
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.tracing.arguments import parse_labels, parse_selection
-from viz_transformer.tracing.arrays import attention_of_arrays
-from viz_transformer.tracing.assemble import assemble
 
 
 def capture(
@@ -124,8 +124,8 @@ def capture(
         return assemble(attention_of_arrays(model, labels, batch_index), selection, words)
 
     # With torch, which weights do without.
-    from viz_transformer.tracing import hooked_models, huggingface, modules
-    from viz_transformer.tracing.inputs import TRACED, is_hooked, parse_inputs
+    from viz_transformer.capturing import hooked_models, huggingface, modules
+    from viz_transformer.capturing.inputs import TRACED, is_hooked, parse_inputs
 
     parsed = parse_inputs(
         model,
