@@ -64,7 +64,6 @@ class Transformer(AutoregressiveModel):
             self.output_bias = nn.Parameter(torch.zeros(config.output_vocab_size))
         self.source_positions = make_positions(config)
         self.target_positions = make_positions(config)
-        self.embedding_scale = embedding_scale(config)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
@@ -167,20 +166,24 @@ class Transformer(AutoregressiveModel):
         device = embedding.weight.device
         check_ids("source_ids", source_ids, config.vocab_size, config.max_length, device=device)
         positions = self._position_vectors(self.source_positions, source_ids, 0, interventions)
-        return self.dropout(embedding(source_ids) * self.embedding_scale + positions)
+        return self._embed(source_ids, embedding, positions)
 
     def embed_unchecked(
         self, ids: Int[Tensor, "batch target"], start: int = 0, interventions: Interventions = UNCHANGED
     ) -> Float[Tensor, "batch target d_model"]:
         """Do what `embed_target` does, with ids that are known to fit."""
         positions = self._position_vectors(self.target_positions, ids, start, interventions)
-        return self.dropout(self.target_words(ids) * self.embedding_scale + positions)
+        return self._embed(ids, self.target_words, positions)
 
     @property
     def target_words(self) -> nn.Embedding:
         """The target's embedding, which the source shares where both have one vocabulary."""
         own = self.config.has_target_embedding
         return self.target_embedding if own else self.source_embedding
+
+    def _embed(self, ids: Tensor, embedding: nn.Embedding, positions: Tensor) -> Tensor:
+        x = embedding(ids) * embedding_scale(self.config)  # [batch, position, d_model]
+        return self.dropout(x + positions)
 
     def _position_vectors(
         self, positions: nn.Module, ids: Tensor, start: int, interventions: Interventions
