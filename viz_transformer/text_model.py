@@ -125,18 +125,18 @@ class TextModel(ABC, Generic[Model, Traced, Words]):
         return words.encode(given_text(text), "target")
 
     def _check_length(self, ids: Sequence[int], what: str) -> None:
-        if len(ids) > self.config.max_length:
+        if len(ids) > self.model.config.max_length:
             unit = "words" if self.vocabulary.word_numbers(ids) is None else "pieces of words"
             n_words = len(ids) - 1  # beside the words there is one special token
             raise UserError(
                 f"the {what} has {n_words} {unit}, and this model reads at most "
-                f"{self.config.max_length - 1}; shorten it, or split it in two"
+                f"{self.model.config.max_length - 1}; shorten it, or split it in two"
             )
 
     def _run(self, *rows: list[int], interventions: Interventions | None) -> ModelOutput:
         """Let the traced model read the ids of one sentence, or of a source and its target."""
         ids = [torch.tensor([row], device=self._device) for row in rows]  # each [1, token]
-        with threads_for(self.config):
+        with threads_for(self.model.config):
             return self.traced_model(*ids, interventions=interventions)
 
     def _trace_of(
@@ -189,7 +189,7 @@ class WritingModel(TextModel[Writer, TracedWriter, Tokeniser]):
                 or the interventions do not fit the model.
         """
         given = self._given(text)
-        with threads_for(self.config):
+        with threads_for(self.model.config):
             return beam_search(
                 self.model,
                 [given],
@@ -215,7 +215,7 @@ class WritingModel(TextModel[Writer, TracedWriter, Tokeniser]):
             UserError: as `decode` and `decoding.sample`.
         """
         given = self._given(text)
-        with threads_for(self.config):
+        with threads_for(self.model.config):
             return sample(
                 self.model,
                 [given],
@@ -264,7 +264,7 @@ class WritingModel(TextModel[Writer, TracedWriter, Tokeniser]):
         self, text: str, n: int, temperature: float, top_k: int | None, top_p: float | None, seed: int
     ) -> list[list[int]]:
         given = self._given(text)
-        with threads_for(self.config):
+        with threads_for(self.model.config):
             drawn = sample_ids(
                 self.model,
                 given,
@@ -286,7 +286,7 @@ class WritingModel(TextModel[Writer, TracedWriter, Tokeniser]):
         interventions: Interventions | None = None,
     ) -> list[Hypothesis]:
         """Return the best that `decode` finds for each text, without a record of the search."""
-        with threads_for(self.config):
+        with threads_for(self.model.config):
             found = best_texts(
                 self.model,
                 given,

@@ -12,7 +12,7 @@ import numpy as np
 
 from viz_transformer._text import shown
 from viz_transformer.capturing.arguments import TOLERANCE, Labels, TokenLabels, as_array, sentence_index
-from viz_transformer.capturing.assemble import RawAttention
+from viz_transformer.capturing.assemble import RawAttention, layers_of_output
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.trace.arrays import given_array
@@ -143,13 +143,6 @@ def _as_layers(weights: Any, kind: str) -> list[Any]:
     return [array] if array.ndim < 4 else list(array)
 
 
-#: The names of attention weights in an output, and their kinds; "self" is of a model's only stack.
-OUTPUT_KINDS = {
-    "attentions": "self",
-    "encoder_attentions": "encoder",
-    "decoder_attentions": "decoder",
-    "cross_attentions": "cross",
-}
 #: The hook points of attention weights: those of a HookedTransformer, then of a TransformerBridge. No model
 #: has more layers than three digits count (`_bounds.LAYERS`).
 _PATTERN = re.compile(
@@ -179,20 +172,6 @@ def layers_of_cache(cache: Any) -> dict[str, list[Any]]:
         by_kind.setdefault(kind, {})[number] = cache[name]
     return {
         kind: [of_kind.get(layer) for layer in range(max(of_kind) + 1)] for kind, of_kind in by_kind.items()
-    }
-
-
-def layers_of_output(output: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the layers of each kind in an output, each [batch, head, query, key], or steps of them.
-
-    A model that does not attend eagerly may return a step without layers each time; these are left out.
-    """
-    given = {kind: output.get(name) for name, kind in OUTPUT_KINDS.items()}
-    return {
-        kind: layers
-        for kind, layers in given.items()
-        if layers is not None
-        and not (len(layers) and all(isinstance(each, list | tuple) and not each for each in layers))
     }
 
 

@@ -24,6 +24,14 @@ from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, Patches
 from viz_transformer.trace.arrays import check_size, given_sequence, hand_over
 from viz_transformer.trace.kinds import Kind
 
+#: The names of attention weights in an output, and their kinds; "self" is of a model's only stack.
+OUTPUT_KINDS = {
+    "attentions": "self",
+    "encoder_attentions": "encoder",
+    "decoder_attentions": "decoder",
+    "cross_attentions": "cross",
+}
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RawAttention:
@@ -71,6 +79,20 @@ class RawAttention:
     patches: Patches | None = None
     notes: tuple[str, ...] = ()
     configured: tuple[int, int] | None = None
+
+
+def layers_of_output(output: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the layers of each kind in an output, each [batch, head, query, key], or steps of them.
+
+    A model that does not attend eagerly may return a step without layers each time; these are left out.
+    """
+    given = {kind: output.get(name) for name, kind in OUTPUT_KINDS.items()}
+    return {
+        kind: layers
+        for kind, layers in given.items()
+        if layers is not None
+        and not (len(layers) and all(isinstance(each, list | tuple) and not each for each in layers))
+    }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

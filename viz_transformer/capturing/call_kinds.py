@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate, groupby, pairwise
 from typing import Any
@@ -20,28 +20,13 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 
 
-@dataclass(frozen=True, kw_only=True)
-class SortedLayers:
-    """The layers of each kind, each [batch, head, query, key].
-
-    Attributes:
-        layers: by kind; with labels of one sequence ``"self"``.
-        numbers: by kind the number of each layer in the model, where they are not 0, 1, 2 …
-        notes: what is not shown, and how to see it.
-    """
-
-    layers: dict[str, list[Any]]
-    numbers: dict[str, list[int]]
-    notes: tuple[str, ...]
-
-
 def sort_layers(
     calls: Sequence[AttentionCall],
     labels: Labels,
     n_sentences: Sequence[int],
     batch_index: int | None,
     selection: Selection,
-) -> SortedLayers:
+) -> tuple[dict[str, list[Any]], dict[str, list[int]], tuple[str, ...]]:
     """Sort the attention calls of a model, which come in their order.
 
     With labels of one sequence, all calls are self-attention, whose kind stays open: ``"self"``.
@@ -56,6 +41,10 @@ def sort_layers(
             another axis than the first.
         batch_index: which sentence.
         selection: of runs, groups and layers.
+
+    Returns:
+        The layers of each kind, each [batch, head, query, key]; by kind their numbers in the model, where
+        these are not 0, 1, 2 …; and notes on what is not shown, and how to see it.
 
     Raises:
         UserError: if that leaves a call's kind open, or a run, or a group of which none is chosen.
@@ -73,7 +62,7 @@ def sort_layers(
     layers = [_with_batch(call, n_sentences, selection.group, notes) for call in calls]
     notes = list(dict.fromkeys(notes))
     if source is None or target is None:
-        return SortedLayers(layers={"self": layers}, numbers={"self": list(numbered)}, notes=tuple(notes))
+        return {"self": layers}, {"self": list(numbered)}, tuple(notes)
 
     lengths = {source.n_positions: "source", target.n_positions: "target"}
     if len(lengths) == 1:
@@ -88,7 +77,7 @@ def sort_layers(
             "source and target tokens were given, but all attention runs over one of the two; "
             "give tokens=[...] for a model that reads one sequence"
         )
-    return SortedLayers(layers=by_kind, numbers={}, notes=tuple(notes))
+    return by_kind, {}, tuple(notes)
 
 
 def _fitting(

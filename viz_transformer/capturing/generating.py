@@ -127,8 +127,14 @@ def _without_end(ids: list[int], config: Any, least: int) -> list[int]:
 def count_virtual_tokens(model: nn.Module) -> int:
     """Return how many virtual tokens PEFT puts before what a model reads.
 
+    Prompt tuning lets a model read further embeddings, which attend as tokens do. Prefix tuning gives each
+    layer further keys and values, and no queries.
+
     Raises:
         UserError: if an encoder–decoder has some: they stand before one of the two texts alone.
+
+    Source: Lester et al. 2021, "The Power of Scale for Parameter-Efficient Prompt Tuning", section 2;
+    Li & Liang 2021, "Prefix-Tuning", section 4.
     """
     count = getattr(getattr(model, "active_peft_config", None), "num_virtual_tokens", None) or 0
     if count and getattr(model.config, "is_encoder_decoder", False):
@@ -140,24 +146,24 @@ def count_virtual_tokens(model: nn.Module) -> int:
     return count
 
 
-def with_zero_rows(layers: Sequence[Any], n_virtual: int) -> list[Any]:
-    """Return layers [..., query, key] as square maps, where the virtual tokens are keys alone."""
-    return [
-        F.pad(weights, (0, 0, n_virtual, 0))  # [..., virtual + query, key]
-        if weights is not None and weights.shape[-1] == weights.shape[-2] + n_virtual
-        else weights
-        for weights in layers
-    ]
+def with_virtual_tokens(
+    layers: Mapping[str, Sequence[Any]], labels: Labels, n_virtual: int, n_read: int
+) -> tuple[dict[str, list[Any]], Labels]:
+    """Return layers [..., query, key] as square maps, and the labels with those of the virtual tokens.
 
-
-def with_virtual_names(labels: Labels, n_virtual: int, n_read: int) -> Labels:
-    """Return the labels of the one sequence with those of its virtual tokens, unless they have some.
+    Virtual tokens that are keys alone have rows of zeros. Labels that name them already stay.
 
     Args:
+        layers: by kind.
         labels: what was given, or what a tokenizer made of a text.
         n_virtual: how many virtual tokens there are.
         n_read: how many positions the text has.
     """
+
+    def square(weights: Any) -> Any:
+        if weights is None or weights.shape[-1] != weights.shape[-2] + n_virtual:
+            return weights
+        return F.pad(weights, (0, 0, n_virtual, 0))  # [..., virtual + query, key]
 
     def named(side: TokenLabels | None) -> TokenLabels | None:
         if side is None:
@@ -170,6 +176,5 @@ def with_virtual_names(labels: Labels, n_virtual: int, n_read: int) -> Labels:
         words = None if side.words is None else ((None,) * n_virtual + side.words)
         return TokenLabels(tokens=(*ahead, *side.tokens), words=words, kept=kept)
 
-    return replace(
-        labels, tokens=named(labels.tokens), source=named(labels.source), target=named(labels.target)
-    )
+    sides = {side: named(getattr(labels, side)) for side in ("tokens", "source", "target")}
+    return {kind: list(map(square, of_kind)) for kind, of_kind in layers.items()}, Labels(**sides)

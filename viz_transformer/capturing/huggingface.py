@@ -11,13 +11,11 @@ import torch
 from torch import Tensor
 
 from viz_transformer.capturing.arguments import Labels, TokenLabels, labels_of_ids, sentence_index
-from viz_transformer.capturing.arrays import layers_of_output
-from viz_transformer.capturing.assemble import RawAttention
+from viz_transformer.capturing.assemble import RawAttention, layers_of_output
 from viz_transformer.capturing.generating import (
     count_virtual_tokens,
     reading_inputs,
-    with_virtual_names,
-    with_zero_rows,
+    with_virtual_tokens,
     write,
 )
 from viz_transformer.capturing.inputs import AXES, CaptureInputs, as_input, forward_parameters
@@ -222,8 +220,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         patches = find_pictures(model, named, embed, draws=draws) if found.is_numbered else None
     n_virtual = count_virtual_tokens(model) if hasattr(model, "active_peft_config") else 0
     if n_virtual and "decoder_input_ids" not in named:
-        layers = {kind: with_zero_rows(of_kind, n_virtual) for kind, of_kind in layers.items()}
-        labels = with_virtual_names(labels, n_virtual, n_read)
+        layers, labels = with_virtual_tokens(layers, labels, n_virtual, n_read)
     n_layers = getattr(model.config, "num_hidden_layers", None)
     n_heads = getattr(model.config, "num_attention_heads", None)  # a list, where layers differ
     return replace(

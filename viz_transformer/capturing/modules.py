@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from torch import Tensor, nn
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from viz_transformer.capturing.arguments import Labels, labels_of_ids
 from viz_transformer.capturing.assemble import RawAttention
 from viz_transformer.capturing.attention_calls import AttentionCall, AttentionRecorder
-from viz_transformer.capturing.call_kinds import HeadWatch, SortedLayers, sort_layers
+from viz_transformer.capturing.call_kinds import HeadWatch, sort_layers
 from viz_transformer.capturing.inputs import CaptureInputs, as_ids, forward_of
 from viz_transformer.capturing.running import BiasWatch, attention_implementation, evaluating, watching
 from viz_transformer.capturing.whole_maps import WindowWatch
@@ -71,20 +72,12 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
     calls = heads.joined()
     n_sentences = _n_sentences(read)
     labels = labels.padded_by(named.get("attention_mask"), inputs.batch_index or 0)
+    raw = RawAttention(layers={}, labels=labels, batch_index=inputs.batch_index, causal=inputs.causal)
     whole = windows.maps(calls, inputs.batch_index, biases.found)
-    if whole is None:
-        found = sort_layers(calls, labels, n_sentences, inputs.batch_index, inputs.selection)
-    else:
-        found = SortedLayers(layers=whole, numbers={}, notes=())
-    return RawAttention(
-        layers=found.layers,
-        numbers=found.numbers,
-        notes=found.notes,
-        labels=labels,
-        batch_index=inputs.batch_index if whole is None else None,
-        causal=inputs.causal,
-        biases=biases.of(found.layers),
-    )
+    if whole is not None:
+        return replace(raw, layers=whole, batch_index=None, biases=biases.of(whole))
+    layers, numbers, notes = sort_layers(calls, labels, n_sentences, inputs.batch_index, inputs.selection)
+    return replace(raw, layers=layers, numbers=numbers, notes=notes, biases=biases.of(layers))
 
 
 def _forward_inputs(model: nn.Module, inputs: CaptureInputs) -> tuple[list[Any], dict[str, Any], Labels]:

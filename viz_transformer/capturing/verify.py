@@ -139,6 +139,8 @@ def _is_exact(weights: Tensor) -> bool:
     return weights.dtype == torch.float32 and not (weights.is_cuda and torch.backends.cuda.matmul.allow_tf32)
 
 
+#: The classes whose captures were found right, and so need no check of their own, with the version of
+#: transformers; ``python -m benchmarks capture_models --write`` writes it.
 LISTED = Path(__file__).with_name("verified_classes.json")
 _OWN = ("transformers.", "torch.")
 

@@ -50,7 +50,7 @@ def maps_of_softmaxes(
         return None
     n_streams = 1 + getattr(model.config, "ngram", 0)
     calls = [_of_main_stream(call, labels, n_streams) for call in recorder.calls]
-    layers = sort_layers(calls, labels, (1,), None, Selection()).layers
+    layers, _, _ = sort_layers(calls, labels, (1,), None, Selection())
     lost = [kind for kind, of_kind in returned.items() if of_kind and not layers.get(kind)]
     if lost:
         raise UserError(

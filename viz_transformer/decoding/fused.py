@@ -50,11 +50,6 @@ class _Layer(NamedTuple):
     feed_forward_norm: _Norm
 
 
-def can_fuse(model: AutoregressiveModel) -> bool:
-    """Whether torch's fused attention computes this model's scores."""
-    return model.config.scoring in ("scaled_dot", "dot")
-
-
 class FusedSteps:
     """Decoding step by step; the rows of a batch are hypotheses, several for a sentence.
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from viz_transformer.decoding.constraints import Constraints
-from viz_transformer.decoding.fused import FusedSteps, can_fuse
+from viz_transformer.decoding.fused import FusedSteps
 from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.autoregressive import AutoregressiveModel
 from viz_transformer.model.interventions import Interventions
@@ -119,6 +119,7 @@ def open_steps(
         The numbers of a batch's sentences, their steps, and the ids that the first step reads.
     """
     words = constraints.words
+    is_product = model.config.scoring in ("scaled_dot", "dot")  # as torch's fused attention scores
     batches = [list(range(len(sources)))]
     if model.continues_source:  # reads those of one length together, so that none needs padding
         by_length: dict[int, list[int]] = {}
@@ -129,7 +130,7 @@ def open_steps(
         chosen = [sources[number] for number in numbers]
         first_ids, cache = model.decoder_inputs(chosen, words.sos_id, words.pad_id, interventions)
         steps: Steps
-        if interventions is not None or record_attention or not can_fuse(model):
+        if interventions is not None or record_attention or not is_product:
             steps = CachedSteps(model, cache, interventions, record_attention)
         else:
             max_positions = len(chosen[0]) + constraints.longest + 1

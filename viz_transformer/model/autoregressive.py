@@ -92,9 +92,9 @@ class AutoregressiveModel(nn.Module, ABC):
         Raises:
             UserError: if the ids do not fit the model.
         """
-        config, device = self.config, self.target_words.weight.device
-        n_words = config.output_vocab_size
-        check_ids("target_ids", target_ids, n_words, config.max_length, start, device)
+        words = self.target_words
+        n_words, device = words.num_embeddings, words.weight.device
+        check_ids("target_ids", target_ids, n_words, self.config.max_length, start, device)
         return self.embed_unchecked(target_ids, start, interventions)
 
     def logits(self, x: Float[Tensor, "batch target d_model"]) -> Float[Tensor, "batch target vocab"]:
