@@ -28,7 +28,7 @@ _ACTIVATIONS: dict[str, Activation] = {
 }
 
 
-class _Reading(NamedTuple):
+class Reading(NamedTuple):
     """What a reader found: our configuration, and the weights by our names."""
 
     config: ModelConfig
@@ -161,7 +161,7 @@ _DISTILBERT = {
 )
 
 
-def _read_bert(model: nn.Module) -> _Reading:
+def read_bert(model: nn.Module) -> Reading:
     """Read a BertModel or a BertForSequenceClassification.
 
     Raises:
@@ -180,10 +180,10 @@ def _read_bert(model: nn.Module) -> _Reading:
         pooler="tanh" if "pooler.dense.weight" in weights else "none",
         layer_norm_eps=theirs.layer_norm_eps,
     )
-    return _Reading(config, _rename(weights, _BERT))
+    return Reading(config, _rename(weights, _BERT))
 
 
-def _read_distilbert(model: nn.Module) -> _Reading:
+def read_distilbert(model: nn.Module) -> Reading:
     """Read a DistilBertModel or a DistilBertForSequenceClassification.
 
     Raises:
@@ -199,7 +199,7 @@ def _read_distilbert(model: nn.Module) -> _Reading:
         pooler="relu" if "pre_classifier.weight" in weights else "none",
         layer_norm_eps=1e-12,  # not an option of theirs
     )
-    return _Reading(config, _rename(weights, _DISTILBERT))
+    return Reading(config, _rename(weights, _DISTILBERT))
 
 
 def _shared_config(theirs: Any, weights: dict[str, Tensor]) -> ModelConfig:
@@ -242,7 +242,7 @@ _GPT2 = {
 )
 
 
-def _read_gpt2(model: nn.Module) -> _Reading:
+def read_gpt2(model: nn.Module) -> Reading:
     """Read a GPT2Model or a GPT2LMHeadModel.
 
     Raises:
@@ -272,7 +272,7 @@ def _read_gpt2(model: nn.Module) -> _Reading:
     )
     if tied:
         weights.pop("lm_head.weight", None)
-    return _Reading(config, _rename(_split(weights), _GPT2))
+    return Reading(config, _rename(_split(weights), _GPT2))
 
 
 def _pad_id(theirs: Any) -> int | None:
@@ -324,7 +324,7 @@ _MARIAN |= _layer_names("encoder.layers", "encoder", _ENCODER_LAYER)
 _MARIAN |= _layer_names("decoder.layers", "decoder", _DECODER_LAYER)
 
 
-def _read_marian(model: nn.Module) -> _Reading:
+def read_marian(model: nn.Module) -> Reading:
     """Read a MarianModel or a MarianMTModel.
 
     Raises:
@@ -370,14 +370,14 @@ def _read_marian(model: nn.Module) -> _Reading:
     ours = _rename(kept, _MARIAN)
     if bias is not None:
         ours["output_bias"] = bias[0]  # [vocab]
-    return _Reading(config, ours)
+    return Reading(config, ours)
 
 
-_READERS: dict[str, Callable[[nn.Module], _Reading]] = {
-    "bert": _read_bert,
-    "distilbert": _read_distilbert,
-    "gpt2": _read_gpt2,
-    "marian": _read_marian,
+_READERS: dict[str, Callable[[nn.Module], Reading]] = {
+    "bert": read_bert,
+    "distilbert": read_distilbert,
+    "gpt2": read_gpt2,
+    "marian": read_marian,
 }
 _FAMILIES: dict[Family, type[Transformer | EncoderOnly | DecoderOnly]] = {
     "encoder-decoder": Transformer,

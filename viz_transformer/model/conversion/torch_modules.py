@@ -27,16 +27,16 @@ from viz_transformer.model.layers import ACTIVATIONS, Decoder, DecoderLayer, Enc
 from viz_transformer.model.scoring import scaled_dot
 from viz_transformer.model.transformer import Transformer
 
-Stack = Encoder | Decoder
-TorchStack = nn.TransformerEncoder | nn.TransformerDecoder
+_Stack = Encoder | Decoder
+_TorchStack = nn.TransformerEncoder | nn.TransformerDecoder
 _TorchLayer = TypeVar("_TorchLayer", nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
-_LAYERS: dict[type[TorchStack], type[nn.Module]] = {
+_LAYERS: dict[type[_TorchStack], type[nn.Module]] = {
     nn.TransformerEncoder: nn.TransformerEncoderLayer,
     nn.TransformerDecoder: nn.TransformerDecoderLayer,
 }
 
 
-class StackOptions(NamedTuple):
+class _StackOptions(NamedTuple):
     """What all layers of torch's stacks must agree on to be ours, named as in `ModelConfig`."""
 
     d_model: int
@@ -49,13 +49,19 @@ class StackOptions(NamedTuple):
     layer_norm_eps: float
 
 
-def read_options(*stacks: tuple[nn.Module, type[TorchStack]]) -> StackOptions:
+def _read_options(positional: Positional, *stacks: tuple[nn.Module, type[_TorchStack]]) -> _StackOptions:
     """Read the sizes and choices of stacks, each given with the class that it should be.
 
     Raises:
-        UserError: if there is something that ours has not; the message names it.
+        UserError: if there is something that ours has not, or the positions are rotary: those act within
+            the attention, and torch's has none.
     """
-    known: list[tuple[TorchStack, type[nn.Module]]] = []
+    if positional == "rotary":
+        raise UserError(
+            "positional='rotary' turns queries and keys, and torch's attention was not trained that way; "
+            "use 'sinusoidal', 'sinusoidal_halves', 'learned' or 'none'"
+        )
+    known: list[tuple[_TorchStack, type[nn.Module]]] = []
     for stack, wanted in stacks:
         if not isinstance(stack, wanted):
             raise UserError(
@@ -66,8 +72,16 @@ def read_options(*stacks: tuple[nn.Module, type[TorchStack]]) -> StackOptions:
         known.append((stack, _LAYERS[wanted]))
     found = {_read_layer(layer, wanted) for stack, wanted in known for layer in stack.layers}
     if len(found) > 1:
+        values = {
+            name: sorted({getattr(each, name) for each in found}, key=repr) for name in _StackOptions._fields
+        }
+        differences = ", ".join(
+            " or ".join(f"{name}={value!r}" for value in several)
+            for name, several in values.items()
+            if len(several) > 1
+        )
         raise UserError(
-            f"the layers differ from each other, {_differences(found)}; "
+            f"the layers differ from each other, {differences}; "
             "only layers of one size and kind can be mapped"
         )
     options = found.pop()
@@ -76,31 +90,7 @@ def read_options(*stacks: tuple[nn.Module, type[TorchStack]]) -> StackOptions:
     return options
 
 
-def check_positional(positional: Positional) -> None:
-    """Check the positions of a model that is made from torch's.
-
-    Raises:
-        UserError: if they are rotary: those act within the attention, and torch's has none.
-    """
-    if positional == "rotary":
-        raise UserError(
-            "positional='rotary' turns queries and keys, and torch's attention was not trained that way; "
-            "use 'sinusoidal', 'sinusoidal_halves', 'learned' or 'none'"
-        )
-
-
-def _differences(found: set[StackOptions]) -> str:
-    values = {
-        name: sorted({getattr(options, name) for options in found}, key=repr) for name in StackOptions._fields
-    }
-    return ", ".join(
-        " or ".join(f"{name}={value!r}" for value in several)
-        for name, several in values.items()
-        if len(several) > 1
-    )
-
-
-def _check_final_norm(stack: TorchStack, options: StackOptions) -> None:
+def _check_final_norm(stack: _TorchStack, options: _StackOptions) -> None:
     kind, norm = type(stack).__name__, stack.norm
     fits = isinstance(norm, nn.LayerNorm) if options.norm == "pre" else norm is None
     if not fits:
@@ -117,7 +107,7 @@ def _check_final_norm(stack: TorchStack, options: StackOptions) -> None:
         )
 
 
-def _read_layer(layer: nn.Module, wanted: type[nn.Module]) -> StackOptions:
+def _read_layer(layer: nn.Module, wanted: type[nn.Module]) -> _StackOptions:
     # Nor a subclass of it: what its own `forward` may do, ours would not.
     if type(layer) is not wanted or not isinstance(
         layer, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
@@ -139,7 +129,7 @@ def _read_layer(layer: nn.Module, wanted: type[nn.Module]) -> StackOptions:
             f"a layer has norms with layer_norm_eps={sorted(epsilons)}; "
             "give all its parts torch.nn.LayerNorm with the same"
         )
-    return StackOptions(
+    return _StackOptions(
         d_model=layer.linear1.in_features,
         n_heads=layer.self_attn.num_heads,
         d_ff=layer.linear1.out_features,
@@ -228,7 +218,7 @@ def from_torch_attention(module: nn.MultiheadAttention) -> MultiHeadAttention:
     return attention.train(module.training)
 
 
-def make_torch_encoder(stack: Encoder, config: ModelConfig) -> nn.TransformerEncoder:
+def _make_torch_encoder(stack: Encoder, config: ModelConfig) -> nn.TransformerEncoder:
     """Return torch's encoder (batch first) of the sizes of ours, with weights yet to be copied."""
     layer = _torch_layer(nn.TransformerEncoderLayer, config)
     # A nested tensor would leave zeros in place of the padding's vectors.
@@ -236,7 +226,7 @@ def make_torch_encoder(stack: Encoder, config: ModelConfig) -> nn.TransformerEnc
     return module.to(next(stack.parameters()))
 
 
-def make_torch_decoder(stack: Decoder, config: ModelConfig) -> nn.TransformerDecoder:
+def _make_torch_decoder(stack: Decoder, config: ModelConfig) -> nn.TransformerDecoder:
     """Return torch's decoder (batch first) of the sizes of ours, with weights yet to be copied."""
     layer = _torch_layer(nn.TransformerDecoderLayer, config)
     module = nn.TransformerDecoder(layer, len(stack.layers), _torch_norm(config))
@@ -247,12 +237,8 @@ def _torch_norm(config: ModelConfig) -> nn.LayerNorm | None:
     return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps) if config.norm == "pre" else None
 
 
-def copy_to_torch(stack: Stack, module: TorchStack) -> None:
-    """Copy the weights of our stack into torch's, which has its sizes.
-
-    Raises:
-        UserError: as `to_torch_attention`.
-    """
+def _copy_to_torch(stack: _Stack, module: _TorchStack) -> None:
+    """Copy the weights of our stack into torch's, which has its sizes."""
     for ours, theirs in _layer_pairs(stack, module):
         theirs.self_attn = to_torch_attention(ours.self_attention)
         if isinstance(ours, DecoderLayer):
@@ -261,11 +247,11 @@ def copy_to_torch(stack: Stack, module: TorchStack) -> None:
         their_part.load_state_dict(part.state_dict())
 
 
-def copy_from_torch(stack: Stack, module: TorchStack) -> None:
+def _copy_from_torch(stack: _Stack, module: _TorchStack) -> None:
     """Copy the weights of torch's stack into ours, which has its sizes.
 
     Raises:
-        UserError: as `from_torch_attention`, or if a Linear or LayerNorm is something else there.
+        UserError: if a Linear or LayerNorm is something else there.
     """
     for ours, theirs in _layer_pairs(stack, module):
         ours.self_attention = from_torch_attention(theirs.self_attn)
@@ -294,13 +280,13 @@ def _torch_layer(layer_class: type[_TorchLayer], config: ModelConfig) -> _TorchL
     )
 
 
-def _layer_pairs(stack: Stack, module: TorchStack) -> Iterator[tuple[EncoderLayer | DecoderLayer, Any]]:
+def _layer_pairs(stack: _Stack, module: _TorchStack) -> Iterator[tuple[EncoderLayer | DecoderLayer, Any]]:
     """Pair our layers with torch's, whose own type says nothing about their parts."""
     layers: Iterable[EncoderLayer | DecoderLayer] = stack.layers
     return zip(layers, module.layers, strict=True)
 
 
-def _plain_pairs(stack: Stack, module: TorchStack) -> Iterator[tuple[nn.Module, nn.Module]]:
+def _plain_pairs(stack: _Stack, module: _TorchStack) -> Iterator[tuple[nn.Module, nn.Module]]:
     """Pair the modules whose weights both sides store alike: Linear and LayerNorm."""
     for ours, theirs in _layer_pairs(stack, module):
         yield ours.feed_forward.w_1, theirs.linear1
@@ -335,8 +321,8 @@ def to_torch_encoder(model: EncoderOnly) -> nn.TransformerEncoder:
     Raises:
         UserError: if the model does not score by the scaled dot product, or has rotary positions.
     """
-    module = make_torch_encoder(model.encoder, model.config)
-    copy_to_torch(model.encoder, module)
+    module = _make_torch_encoder(model.encoder, model.config)
+    _copy_to_torch(model.encoder, module)
     return module.train(model.training)
 
 
@@ -363,8 +349,7 @@ def from_torch_encoder(
             their own, or if an argument is out of range or the positions are rotary; the message
             names it.
     """
-    options = read_options((module, nn.TransformerEncoder))
-    check_positional(positional)
+    options = _read_options(positional, (module, nn.TransformerEncoder))
     config = ModelConfig(
         family="encoder",
         vocab_size=vocab_size,
@@ -380,7 +365,7 @@ def from_torch_encoder(
         **options._asdict(),
     )
     model = EncoderOnly(config).to(next(module.parameters()))
-    copy_from_torch(model.encoder, module)
+    _copy_from_torch(model.encoder, module)
     return model.train(module.training)
 
 
@@ -411,12 +396,12 @@ def to_torch_transformer(model: Transformer) -> nn.Transformer:
         config.d_model,
         config.n_heads,
         batch_first=True,
-        custom_encoder=make_torch_encoder(model.encoder, config),
-        custom_decoder=make_torch_decoder(model.decoder, config),
+        custom_encoder=_make_torch_encoder(model.encoder, config),
+        custom_decoder=_make_torch_decoder(model.decoder, config),
     )
     # Only now: nn.Transformer initialises all weights, also those of the stacks that it is given.
-    copy_to_torch(model.encoder, module.encoder)
-    copy_to_torch(model.decoder, module.decoder)
+    _copy_to_torch(model.encoder, module.encoder)
+    _copy_to_torch(model.decoder, module.decoder)
     return module.train(model.training)
 
 
@@ -439,8 +424,7 @@ def from_torch_transformer(
             rotary; the message names it.
     """
     stacks = (module.encoder, nn.TransformerEncoder), (module.decoder, nn.TransformerDecoder)
-    options = read_options(*stacks)
-    check_positional(positional)
+    options = _read_options(positional, *stacks)
     config = ModelConfig(
         vocab_size=vocab_size,
         n_encoder_layers=len(module.encoder.layers),
@@ -452,6 +436,6 @@ def from_torch_transformer(
         **options._asdict(),
     )
     model = Transformer(config).to(next(module.parameters()))
-    copy_from_torch(model.encoder, module.encoder)
-    copy_from_torch(model.decoder, module.decoder)
+    _copy_from_torch(model.encoder, module.encoder)
+    _copy_from_torch(model.decoder, module.decoder)
     return model.train(module.training)
