@@ -438,8 +438,8 @@ def parts_of(config: ModelConfig) -> dict[str, dict[str, Any]]:
                    "its id.", "token → id", 2, Vocabulary.encode),
         "embedding": (["embedding"], "Looks up a row of a learned table for each token: its vector.",
                       f"x = E[id]{scale}", 2, embed),
-        "positions": (["+ positions"], "Adds a pattern that depends on the position alone. Without it, the "
-                      "model could not distinguish word orders.", "x + P[position]", 6, positions),
+        "positions": (["+ positions"], "Adds a pattern that depends on the position alone, so that "
+                      "attention can depend on the word order.", "x + P[position]", 6, positions),
         "self_attention": (["self-", "attention"], "Each word's query is compared with every word's key. The "
                            f"weights say how much of each word's value it takes.{rotary}", head, 4, attend),
         "masked_self_attention": (["masked self-", "attention"], "Self-attention in which a word attends "

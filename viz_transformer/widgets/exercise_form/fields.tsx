@@ -8,7 +8,7 @@ import { type Answer, type Asked, isSwitched, placeOf, type Table } from "./chec
 import { Gaps, Lines, Repair } from "./code.tsx";
 import type { Traits } from "./traits.ts";
 
-const NUMBERS_NOTE = "One number in each field, such as 0.25 or 1/4.";
+const NUMBERS_NOTE = "One number in each field, such as 12, 0.25 or 1/4.";
 const ROW_NOTE = `${NUMBERS_NOTE} If you have fewer, leave the last fields empty.`;
 
 export interface FieldsProps {
@@ -53,7 +53,7 @@ export function Fields(props: FieldsProps) {
       {kind === "number" ? (
         <NumberField
           label="your number"
-          placeholder="such as 0.25 or 1/4"
+          placeholder="such as 12, 0.25 or 1/4"
           size={18}
           maxlength={MOST_LETTERS}
           value={given as string}
