@@ -214,11 +214,7 @@ def layers_of_text(output: Mapping[str, Any], batch_index: int | None) -> dict[s
 
 
 def _row_of(layers: Iterable[Any], row: int) -> list[Any]:
-    """Return one row of each layer's batch, [1, head, query, key].
-
-    Raises:
-        _NotWholeError: if the layers are something else (blocks, two streams …), or lack the row.
-    """
+    """Return one row of each layer's batch, [1, head, query, key]."""
     rows = []
     for layer in layers:
         if layer is not None and getattr(layer, "ndim", None) != 4:

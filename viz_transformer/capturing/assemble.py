@@ -257,11 +257,7 @@ def _select(
 
 
 def _as_batch(weights: Any) -> Any:
-    """Give a layer's weights, [head, query, key] or of one head [query, key], the axes of a batch.
-
-    Raises:
-        UserError: if they have other axes.
-    """
+    """Give a layer's weights, [head, query, key] or of one head [query, key], the axes of a batch."""
     array = weights if hasattr(weights, "ndim") else as_array(weights)
     if array.ndim == 2:
         array = array[None]  # [head=1, query, key]
@@ -285,10 +281,6 @@ def _self_attention_kind(layers: Sequence[FloatArray], labels: Labels, causal: b
         layers: one sentence's weights, each [head, query, key].
         labels: those of one sequence; labels of a side decide.
         causal: what the model says of itself.
-
-    Raises:
-        UserError: if the layers do not agree, or one token leaves it open, and the model says
-            nothing.
     """
     if labels.tokens is None:
         return "encoder" if labels.source is not None else "decoder"
@@ -325,11 +317,7 @@ def _is_causal(layer: FloatArray) -> bool:
 
 
 def _one_shape(kind: Kind, stack: _Stack) -> tuple[int, int]:
-    """Return the numbers of queries and keys, the same in every layer.
-
-    Raises:
-        UserError: if layers differ in their heads, queries or keys, or self-attention is not square.
-    """
+    """Return the numbers of queries and keys, the same in every layer."""
     shapes: dict[tuple[int, ...], list[int]] = {}
     for number, layer in zip(stack.numbers, stack.layers, strict=True):
         shapes.setdefault(layer.shape, []).append(number)
@@ -413,9 +401,6 @@ def _fit(
     """Return the labels of an axis, and which of its positions have one: all, or all but the padding.
 
     Without labels its positions are numbered, if they are those of a picture or a sound.
-
-    Raises:
-        UserError: if there are no labels, or not as many as positions.
     """
     if labels is None and not is_numbered:
         raise UserError(
@@ -446,11 +431,7 @@ def _kept_patches(patches: Patches, kept: NDArray[np.bool_]) -> Patches | None:
 
 
 def _words_of_kept(words: Sequence[int | None], labels: TokenLabels) -> tuple[int | None, ...]:
-    """Return the words of the labelled tokens; those of padding may have been given too.
-
-    Raises:
-        UserError: if there is not one for each token.
-    """
+    """Return the words of the labelled tokens; those of padding may have been given too."""
     given = given_sequence(words)
     if labels.kept is not None and len(given) == len(labels.kept) != len(labels.tokens):
         given = tuple(given[i] for i in np.flatnonzero(labels.kept))

@@ -64,11 +64,7 @@ def attention_of_hooked(model: Any, inputs: CaptureInputs) -> RawAttention:
 
 
 def _named_inputs(model: Any, inputs: CaptureInputs) -> dict[str, Any]:
-    """Return what the model reads by name, the ids [batch, position] as ``"input_ids"``.
-
-    Raises:
-        UserError: if there are no ids, or the model would take an input and not use it.
-    """
+    """Return what the model reads by name, the ids [batch, position] as ``"input_ids"``."""
     ids: Mapping[str, Any] = {**inputs.ids, **(inputs.encoding or {})}
     positional = dict(zip(inputs.parameters, inputs.positional, strict=False))
     first = positional.pop(next(iter(inputs.parameters)), None)

@@ -255,12 +255,7 @@ def _attention_of_a_part(model: Any, named: Mapping[str, Any], inputs: CaptureIn
 
 
 def _named_inputs(inputs: CaptureInputs) -> dict[str, Any]:
-    """Return all inputs by the names that the model's forward has for them.
-
-    Raises:
-        UserError: if more came by position than the forward takes, a mask holds other numbers than 0
-            and 1, which are then another input, or a cache positions, whose rows the trace would lack.
-    """
+    """Return all inputs by the names that the model's forward has for them."""
     if len(inputs.positional) > len(inputs.parameters):
         raise UserError(
             f"{len(inputs.positional)} inputs came by position, but the model takes "

@@ -166,11 +166,7 @@ def _check_names(
 def _encode(
     model: Any, tokenizer: Any, text: str, second: str | None, named: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return a text as the model's inputs: by the tokenizer given, else as TransformerLens reads it.
-
-    Raises:
-        UserError: if there is no tokenizer, or the text has no token.
-    """
+    """Return a text as the model's inputs: by the tokenizer given, else as TransformerLens reads it."""
     if tokenizer is not None or not is_hooked(model):
         encoding = encode(tokenizer, text, second)
         if not encoding["input_ids"].shape[-1]:

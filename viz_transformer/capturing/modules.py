@@ -84,9 +84,6 @@ def _forward_inputs(model: nn.Module, inputs: CaptureInputs) -> tuple[list[Any],
     """Return what the forward takes by position and by name, and the labels.
 
     Ids go by name where the forward knows the name, else in their order.
-
-    Raises:
-        UserError: if the model is asked to write.
     """
     if inputs.generate:
         raise UserError(

@@ -327,11 +327,7 @@ def _unpack(tokens: dict[str, Any], arrays: dict[str, Any]) -> ForwardTrace:
 
 
 def _checked_patches(given: Any, n_positions: int) -> Patches:
-    """Return places of patches as whole numbers.
-
-    Raises:
-        UserError: if one has no room among so many positions.
-    """
+    """Return places of patches as whole numbers."""
     patches = tuple(map(given_sequence, given_sequence(given)))
     for place in patches:
         is_whole = all(type(each) is int or isinstance(each, np.integer) for each in place)

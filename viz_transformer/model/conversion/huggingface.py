@@ -42,9 +42,6 @@ def _read_model(model: nn.Module, prefix: str, *known: str) -> tuple[Any, dict[s
         model: of one of the known classes, or of one derived from it.
         prefix: the name of an inner model, which is taken from the names of the weights.
         known: the names of the classes.
-
-    Raises:
-        UserError: if it is of another class: it may have a head that ours has not.
     """
     if not {parent.__name__ for parent in type(model).__mro__} & set(known):
         base = getattr(model, "base_model_prefix", "")
@@ -59,11 +56,7 @@ def _read_model(model: nn.Module, prefix: str, *known: str) -> tuple[Any, dict[s
 
 
 def _check_options(theirs: Any, wanted: Mapping[str, object]) -> None:
-    """Check that a Hugging Face config has the values that ours can follow.
-
-    Raises:
-        UserError: if one differs; the message names it. An option that is not there is as wanted.
-    """
+    """Check that a Hugging Face config has the values that ours can follow."""
     for name, value in wanted.items():
         given = getattr(theirs, name, value)
         if given != value:
@@ -74,11 +67,7 @@ def _check_options(theirs: Any, wanted: Mapping[str, object]) -> None:
 
 
 def _read_activation(theirs: Any, name: str) -> Activation:
-    """Return our name of the activation that the option `name` holds.
-
-    Raises:
-        UserError: if ours has no such activation.
-    """
+    """Return our name of the activation that the option `name` holds."""
     given = getattr(theirs, name)
     if given not in _ACTIVATIONS:
         raise UserError(
@@ -94,9 +83,6 @@ def _rename(weights: Mapping[str, Tensor], names: Mapping[str, str]) -> dict[str
     Args:
         weights: by their names, such as ``encoder.layer.3.output.dense.weight``.
         names: our module's name for each of theirs; ``{}`` stands for a layer's number in both.
-
-    Raises:
-        UserError: if a weight has no name with us, and so no place.
     """
     ours = {}
     for name, value in weights.items():

@@ -50,12 +50,7 @@ class _StackOptions(NamedTuple):
 
 
 def _read_options(positional: Positional, *stacks: tuple[nn.Module, type[_TorchStack]]) -> _StackOptions:
-    """Read the sizes and choices of stacks, each given with the class that it should be.
-
-    Raises:
-        UserError: if there is something that ours has not, or the positions are rotary: those act within
-            the attention, and torch's has none.
-    """
+    """Read the sizes and choices of stacks, each given with the class that it should be."""
     if positional == "rotary":
         raise UserError(
             "positional='rotary' turns queries and keys, and torch's attention was not trained that way; "
@@ -248,11 +243,7 @@ def _copy_to_torch(stack: _Stack, module: _TorchStack) -> None:
 
 
 def _copy_from_torch(stack: _Stack, module: _TorchStack) -> None:
-    """Copy the weights of torch's stack into ours, which has its sizes.
-
-    Raises:
-        UserError: if a Linear or LayerNorm is something else there.
-    """
+    """Copy the weights of torch's stack into ours, which has its sizes."""
     for ours, theirs in _layer_pairs(stack, module):
         ours.self_attention = from_torch_attention(theirs.self_attn)
         if isinstance(ours, DecoderLayer):
