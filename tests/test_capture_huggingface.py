@@ -100,14 +100,6 @@ def test_a_model_reads_a_text(make) -> None:
     check_every_kind(trace, eager(model, input_ids=ids))
 
 
-@pytest.mark.parametrize("make", BOTH)
-def test_an_encoder_decoder_reads_two_lists_of_ids(make) -> None:
-    model = make()
-    trace = vt.capture(model, **given_to(make))
-    assert trace.kinds == ("encoder", "decoder", "cross")
-    check_every_kind(trace, eager(model, input_ids=IDS, decoder_input_ids=IDS))
-
-
 def test_a_text_longer_than_a_models_positions_is_refused_in_one_line() -> None:
     rooms = {"BertModel": 64, "RobertaModel": 63, "DebertaV2Model": 64, "XLMModel": 64, "CTRLModel": 64}
     for name, room in rooms.items():

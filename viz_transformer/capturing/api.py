@@ -154,7 +154,7 @@ def capture(
 
 
 def _unwrapped(model: Any) -> tuple[Any, Any]:
-    """Return the model in torch.compile's or nnsight's wrapper, and the wrapper's tokenizer, if it has one."""
+    """Return the model in torch.compile's or nnsight's wrapper, and its tokenizer, if it has one."""
     # Known by its name, as nnsight is not imported: each of its wrappers is an Envoy.
     is_envoy = any(
         each.__name__ == "Envoy" and each.__module__.partition(".")[0] == "nnsight"
