@@ -14,8 +14,8 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 import viz_transformer as vt
 from tests.support.huggingface_models import tiny
 from tests.support.refusals import assert_refused
+from viz_transformer.capturing.arguments import count_words, labels_of_ids
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.labels import count_words, labels_of_ids
 
 
 def unsplit_tokenizer(*, splits: bool = False):
