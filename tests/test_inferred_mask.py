@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tests.support.hand_made_traces import attention, make_trace
-from viz_transformer.analysis.inferred_mask import masked_cells
-from viz_transformer.analysis.tokens import special_tokens
+from viz_transformer.analysis.combine import masked_cells
+from viz_transformer.analysis.words import special_tokens
 from viz_transformer.trace import ForwardTrace
 
 

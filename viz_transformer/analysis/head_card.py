@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.head_evidence import pattern_scores
 from viz_transformer.analysis.head_labels import HeadLabel, label_heads_together
-from viz_transformer.analysis.head_patterns import Pattern, head_patterns
+from viz_transformer.analysis.head_patterns import Pattern, head_patterns, pattern_scores
 from viz_transformer.analysis.measures import (
     Float64,
     as_weights,

@@ -1,4 +1,4 @@
-"""Patterns that a head may follow: for each name, the keys that it means and the rows that can tell."""
+"""Patterns that a head may follow: which keys a name means, which rows can tell, and each head's share."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.measures import Float64
-from viz_transformer.analysis.tokens import special_tokens
-from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.analysis.measures import Float64, as_weights, attending, reachable_keys
+from viz_transformer.analysis.words import special_tokens
+from viz_transformer.trace import KINDS, ForwardTrace, shares_of
 
 Bools = NDArray[np.bool_]
 
@@ -195,3 +195,42 @@ def _separator(kind: str, n_queries: int, tokens: Sequence[str]) -> Pattern:
     if kind != "cross":  # a separator at the query or beside it has another name too
         rows &= ~(meant & (np.abs(key - query) <= 1)).any(axis=1)
     return _pattern("separator", "on separators, such as punctuation, [SEP] or <eos>", meant, rows)
+
+
+def pattern_scores(trace: ForwardTrace, kind: str) -> dict[str, Float64]:
+    """Return for each name the share of its weight that each head puts there.
+
+    The shares are the evidence of `label_heads`, for the heads that have no label too. Sort a grid
+    of heads by one of them: ``vt.explore(trace, scores=analysis.pattern_scores(trace, "decoder"))``.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> vt.analysis.pattern_scores(trace, "encoder")["previous token"].shape
+    (2, 4)
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+
+    Returns:
+        By name float64 ``[layer, head]``, from 0 to 1: a mean over the rows that can tell. A name
+        that has no such row in this text, or whose keys are masked, is left out; a head that
+        attends to nothing has 0.
+
+    Raises:
+        UserError: if the trace lacks the kind, or holds no attention weights there.
+    """
+    weights = shares_of(trace, kind)  # [layer, head, query, key]
+    n_reachable = reachable_keys(weights, kind)  # [query]
+    patterns = [
+        pattern
+        for pattern in head_patterns(trace, kind)
+        if pattern.rows.any() and (pattern.keys < n_reachable[pattern.queries]).any()
+    ]
+    scores = {pattern.name: np.zeros(weights.shape[:2]) for pattern in patterns}  # [layer, head]
+    for place in np.ndindex(weights.shape[:2]):
+        head = as_weights(weights[place])  # [query, key]
+        for pattern in patterns:
+            on_keys = pattern.on_keys(head)[pattern.rows & attending(head)]  # [row]
+            scores[pattern.name][place] = on_keys.mean() if on_keys.size else 0.0
+    return scores

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from viz_transformer._bounds import PIXELS, at_most
 from viz_transformer._text import shown
-from viz_transformer.analysis.tokens import special_tokens
+from viz_transformer.analysis.words import special_tokens
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace, Patches
 from viz_transformer.trace.kinds import find_kind

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from viz_transformer._numbers import fixed_number
 from viz_transformer._shared import SHARED
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_font
@@ -50,8 +49,7 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
     n_rows = max(len(column) for column in columns)
     if ax is None:
         width = min(_WIDEST_IN, 1.2 + 2.0 * len(columns))
-        figure, ax = new_axes(max(_NARROWEST_IN, width), 1.3 + 0.3 * n_rows, close=True)
-        set_alt_text(figure, _describe_tree(search, step))
+        ax = new_axes(max(_NARROWEST_IN, width), 1.3 + 0.3 * n_rows, _describe_tree(search, step), close=True)
     _draw_tree(ax, search, columns)
     ax.set_xlim(-0.6, len(columns) + 0.6)
     ax.set_ylim(n_rows - 0.4, -0.6)
@@ -113,12 +111,13 @@ def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | N
     step = _check_step(search, step)
     tokens, before, after = _probabilities(search.steps[step])
     if ax is None:
-        figure, ax = new_axes(6.4, 1.5 + 0.36 * len(tokens), close=True)
         most = max(range(len(tokens)), key=lambda row: before[row])
-        set_alt_text(
-            figure,
+        ax = new_axes(
+            6.4,
+            1.5 + 0.36 * len(tokens),
             f"Bars of the {len(tokens)} most probable words at step {step + 1}; the most probable "
             f"is {label(tokens[most])} with {before[most]:.3f}.",
+            close=True,
         )
     rows = range(len(tokens))
     ax.barh([row - 0.2 for row in rows], before, height=0.36, color=COLOURS["muted"], label="of the model")

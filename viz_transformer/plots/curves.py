@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer._numbers import short_number
 from viz_transformer._text import given_heading
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label_font, visible
@@ -64,8 +63,7 @@ def plot_curves(
     xlabel, ylabel = given_heading(xlabel, "xlabel"), given_heading(ylabel, "ylabel")
     places, values = _checked(curves, x)
     if ax is None:
-        figure, ax = new_axes(7.4, 3.6, close=True)
-        set_alt_text(figure, describe_curves(curves, places, xlabel=xlabel, ylabel=ylabel))
+        ax = new_axes(7.4, 3.6, describe_curves(curves, places, xlabel=xlabel, ylabel=ylabel), close=True)
     for (name, each), line in zip(values.items(), _LINES, strict=False):
         ax.plot(places, each, linewidth=1.8, label=visible(name), **line)
     if level is not None:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from viz_transformer._numbers import short_number
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
 from viz_transformer.plots.figures import new_axes
 
@@ -53,8 +52,7 @@ def plot_gradients(
     if any((norms < 0).any() for norms in stacks.values()):
         raise UserError("a gradient's norm is never below 0; give norms, not gradients")
     if ax is None:
-        figure, ax = new_axes(7.4, 4.2, close=True)
-        set_alt_text(figure, describe_gradients(encoder, decoder, title=title))
+        ax = new_axes(7.4, 4.2, describe_gradients(encoder, decoder, title=title), close=True)
     heights = {
         name: np.clip(np.nan_to_num(norms, nan=np.inf), LOWEST, HIGHEST) for name, norms in stacks.items()
     }

@@ -1,15 +1,73 @@
-"""Labels of tokens: whatever a token holds, it is drawn as plain text."""
+"""Labels of tokens: whatever a token holds, it is drawn as plain text, in a font that has it."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from typing import Any
 
-from matplotlib.font_manager import FontProperties
+import matplotlib as mpl
+from matplotlib.font_manager import FontEntry, FontProperties, findfont, fontManager, get_font
 
 from viz_transformer._text import code_point
-from viz_transformer.plots.fonts import has_glyph, wider_fonts
+
+#: The fonts that some label needed besides the usual one, in the order in which they were.
+_needed: dict[str, None] = {}
+
+
+def has_glyph(char: str) -> bool:
+    """Return whether a font has a character; one that the usual font lacks is used from now on."""
+    if char.isascii():
+        return True
+    installed = tuple(entry.fname for entry in fontManager.ttflist)
+    name = _font_of(char, tuple(FontProperties().get_family()), installed)
+    if name:
+        _needed[name] = None
+    return name is not None
+
+
+def wider_fonts() -> list[str]:
+    """Return the fonts that labels so far need besides the usual one."""
+    return list(_needed)
+
+
+@cache
+def _font_of(char: str, usual: tuple[str, ...], installed: tuple[str, ...]) -> str | None:
+    """Return the font that has a character: "" for the usual one, None if no font has it.
+
+    Args:
+        char: the character.
+        usual: the families that the reader chose.
+        installed: the files of the fonts that matplotlib knows; when it learns another, all are looked
+            through again.
+    """
+    if _holds(findfont(FontProperties(family=list(usual))), char):
+        return ""
+    return next((entry.name for entry in sorted(_others(), key=_rank) if _holds(entry.fname, char)), None)
+
+
+def _others() -> list[FontEntry]:
+    """Return the fonts of the system; matplotlib's own are for formulas, or draw boxes for all characters."""
+    own = mpl.get_data_path()
+    return [
+        entry
+        for entry in fontManager.ttflist
+        if not entry.fname.startswith(own) and "LastResort" not in entry.name.replace(" ", "")
+    ]
+
+
+def _rank(entry: FontEntry) -> tuple[bool, bool, str]:
+    """Sort upright and regular fonts first, and all by name, so that a machine always takes the same."""
+    return entry.style != "normal", entry.weight != 400, entry.name
+
+
+def _holds(path: str, char: str) -> bool:
+    try:
+        return bool(get_font(path).get_char_index(ord(char)))
+    except (OSError, RuntimeError):  # a font of pictures, which matplotlib cannot draw
+        return False
+
 
 _LONGEST = 24  # characters
 #: What tokenizers write for spaces, at the beginning of a token, and for breaks and tabs: no letter follows.

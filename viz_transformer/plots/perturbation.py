@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, change_colormap, ink_on
-from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.figures import new_axes, without_frame
 from viz_transformer.plots.labels import label, label_style
 
 if TYPE_CHECKING:
@@ -55,8 +54,12 @@ def plot_spread(
         )
     moved = np.stack(table, axis=1)  # [word, part]
     if ax is None:
-        figure, ax = new_axes(2.2 + 1.45 * len(table), 1.1 + 0.48 * len(words), close=True)
-        set_alt_text(figure, describe_spread(words, changed, spread))
+        ax = new_axes(
+            2.2 + 1.45 * len(table),
+            1.1 + 0.48 * len(words),
+            describe_spread(words, changed, spread),
+            close=True,
+        )
     colours = change_colormap()
     ax.imshow(moved, cmap=colours, vmin=0, vmax=_MOST, aspect="auto")
     for (row, column), share in np.ndenumerate(moved):
@@ -67,8 +70,7 @@ def plot_spread(
     names = [label(word) + (" ✎" if place == changed else "") for place, word in enumerate(words)]
     ax.set_yticks(range(len(words)), names, **label_style())
     ax.xaxis.tick_top()
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    without_frame(ax)
     ax.set_xlabel(
         "how far each word's output moved, as a share of its length; ✎: the word that was changed",
         color=COLOURS["muted"],

@@ -218,7 +218,7 @@ class PositionLab(View):
         import matplotlib.pyplot as plt
 
         from viz_transformer import plots
-        from viz_transformer.plots.text_in_files import TextFigure
+        from viz_transformer.plots.figures import TextFigure
 
         figure = plt.figure(figsize=(13, 11), layout="constrained", FigureClass=TextFigure)
         plt.close(figure)  # or pyplot would show it a second time
