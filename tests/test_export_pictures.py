@@ -8,7 +8,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from viz_transformer.export.pictures import with_smaller_pictures
+from viz_transformer.export.stills import with_smaller_pictures
 from viz_transformer.plots import plot_softmax
 
 

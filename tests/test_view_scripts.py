@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tests.support.javascript import answers_in_node
-from viz_transformer.export.inline_module import inline_module
-from viz_transformer.export.view_scripts import in_one, view_scripts
+from viz_transformer.export.inline_module import in_one, inline_module, view_scripts
 from viz_transformer.widgets.base.bundle import STATIC, built
 
 #: Bytes of a view with its style, and with its part of what all share.

@@ -72,7 +72,7 @@ def mean_over(values: Float64, rows: NDArray[np.bool_]) -> Float64:
     return np.divide(total, n_rows, out=np.full(total.shape, np.nan), where=n_rows > 0)
 
 
-def attending(weights: Float64) -> NDArray[np.bool_]:
+def attending(weights: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Return which queries attend to anything, bool ``[..., query]``."""
     return np.asarray(weights.any(axis=-1))
 

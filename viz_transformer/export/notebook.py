@@ -27,11 +27,9 @@ from viz_transformer.export.page import (
     write_page,
 )
 from viz_transformer.export.page_parts import PageParts
-from viz_transformer.export.pictures import with_smaller_pictures
 from viz_transformer.export.sections import Section, sections_of
-from viz_transformer.export.stills import with_drawn_pictures
-from viz_transformer.export.stored_widgets import StoredWidgets
-from viz_transformer.export.view_descriptions import DESCRIBE_CELL, DESCRIPTIONS, FORMS
+from viz_transformer.export.stills import with_drawn_pictures, with_smaller_pictures
+from viz_transformer.export.stored_widgets import DESCRIBE_CELL, DESCRIPTIONS, FORMS, StoredWidgets
 
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 _STILL = 'class="vt-still"'

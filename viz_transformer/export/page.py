@@ -1,20 +1,25 @@
-"""The HTML of an exported page, and its size limit."""
+"""The HTML of an exported page, its size limit, the lines that show it in another, and how far it is."""
 
 from __future__ import annotations
 
 import html
 import json
 import os
+import shutil
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from viz_transformer._files import atomic_write, text_beside
 from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer._text import shown
+from viz_transformer._work import Work
 from viz_transformer.errors import FileError, UserError
-from viz_transformer.export.inline_module import inline_style
+from viz_transformer.export.inline_module import inline_style, view_scripts
 from viz_transformer.export.page_parts import PageParts, deflated
-from viz_transformer.export.view_scripts import view_scripts
 from viz_transformer.widgets.base.bundle import built
 
 _DOCUMENT = """<!doctype html>
@@ -190,3 +195,75 @@ def check_size(
             f"{os.fspath(path)!r} would take {megabytes:.1f} MB, more than the {shown(max_megabytes)} "
             f"MB that are allowed; {less}, or allow it with max_megabytes={megabytes + 1:.0f}"
         )
+
+
+_FRAME = '<iframe class="viz-transformer"'
+# A page in a sandbox has no origin to compare: `source` says which frame speaks. Only a height is taken.
+_LINES = f"""\
+{_FRAME} src="{{address}}" title="{{title}}" sandbox="allow-scripts allow-downloads" allowfullscreen \
+width="100%" height="720" style="border: 0"></iframe>
+<script>
+addEventListener("message", ({{{{ source, data }}}}) => {{{{
+  const height = data?.["viz-transformer"]?.height;
+  for (const frame of document.querySelectorAll("iframe.viz-transformer"))
+    if (frame.contentWindow === source && height > 0 && height < 100000) frame.height = Math.ceil(height);
+}}}});
+</script>
+"""
+
+
+def place_beside(page: Path) -> Path:
+    """Return where the lines for a page are written.
+
+    Raises:
+        FileError: if something is there that is none of ours.
+    """
+    place = page.with_name(f"{page.stem}.embed.html")
+    check_replaceable(place, _FRAME.encode())
+    return place
+
+
+def write_lines(place: Path, page: Path, title: str) -> None:
+    """Write the lines that show a page, to be pasted into one in the same folder."""
+    address, title = html.escape(quote(page.name)), html.escape(title)
+    with atomic_write(place) as part:
+        part.write_text(_LINES.format(address=address, title=title), encoding="utf-8")
+
+
+#: A page that is written sooner is written without a word.
+_QUIET_S = 2.0
+#: A file that keeps what is printed gets a line of its own each time, and not so often.
+_LINE_PAUSE_S = 30.0
+
+
+@contextmanager
+def progress_line(name: str) -> Iterator[None]:
+    """Inside this, work that calls `between_parts` shows on stderr how far the page of this name is.
+
+    Ctrl-C, or the notebook's button that interrupts, ends it.
+    """
+    start = time.monotonic()
+    last = start + _QUIET_S - _LINE_PAUSE_S
+    # A terminal and a notebook write over a line.
+    is_live = sys.stderr.isatty() or "ipykernel" in sys.modules
+    newest, shown = "", ""
+
+    def tell(words: str) -> None:
+        nonlocal last, newest, shown
+        newest = words or newest
+        now = time.monotonic()
+        if now - start < _QUIET_S or (not is_live and now - last < _LINE_PAUSE_S):
+            return
+        last = now
+        line = f"Writing {name}: {now - start:.0f} s. {newest}"[: shutil.get_terminal_size().columns - 1]
+        sys.stderr.write(f"\r{line:<{len(shown)}}" if is_live else f"{line}\n")
+        sys.stderr.flush()
+        shown = line
+
+    with Work(tell).under_way():
+        try:
+            yield
+        finally:
+            if shown and is_live:
+                sys.stderr.write(f"\r{'':<{len(shown)}}\r")
+                sys.stderr.flush()
