@@ -55,7 +55,7 @@ def excerpt(name: str, room: dict[str, Any]) -> Any:
 def test_it_covers_all_five_articles() -> None:
     told = {cell for cell in LESSON.cells if re.fullmatch(r"case-\d+", cell)}
     assert told == {f"case-{number + 1}" for number in range(len(CASES))}
-    systems = (ROOT / "docs" / "systems.md").read_text(encoding="utf-8")
+    systems = (ROOT / "docs" / "contributing" / "systems.md").read_text(encoding="utf-8")
     of_article = re.findall(r"^\| ([A-E])\.\d+ \|.*clinic\.ipynb", systems, flags=re.MULTILINE)
     assert set(of_article) == set("ABCDE")
     # The lab of section 2 opens on a mistake that it knows.
