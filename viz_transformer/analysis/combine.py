@@ -53,8 +53,7 @@ SHARES = Scale()
 def scale_of(traces: Sequence[ForwardTrace], kind: str) -> Scale:
     """Return the scale of a kind's weights in a trace, or of the first minus the second of two.
 
-    Raises:
-        UserError: if a trace lacks the kind, or the weights of one of two alone are normalised.
+    Weights that are not normalised have no difference to normalised ones: that is refused.
     """
     weights, *others = (attention_of(trace, kind) for trace in traces)  # each [layer, head, query, key]
     if len({trace.normalised for trace in traces}) > 1:
@@ -73,16 +72,10 @@ def scale_of(traces: Sequence[ForwardTrace], kind: str) -> Scale:
 
 
 def combine_heads(heads: Iterable[FloatArray], how: str) -> FloatArray:
-    """Return several heads as one, ``[query, key]``.
+    """Return several heads as one, ``[query, key]``; they are taken one by one.
 
-    Args:
-        heads: of one shape ``[query, key]``, one or more; taken one by one.
-        how: ``"mean"``, whose rows sum to 1 if those of the heads do; or ``"max"``, the largest
-            weight that any head gives, whose rows sum to more. Of differences ``"max"`` is the one
-            that is farthest from 0.
-
-    Raises:
-        UserError: if there is no head, or `how` is neither.
+    `how` is ``"mean"``, whose rows sum to 1 if those of the heads do; or ``"max"``, the largest weight that
+    any head gives, whose rows sum to more. Of differences ``"max"`` is the one that is farthest from 0.
     """
     if how not in ("mean", "max"):
         raise UserError(f"how={how!r} is not a way to combine heads; choose 'mean' or 'max'")
@@ -102,13 +95,9 @@ def combine_heads(heads: Iterable[FloatArray], how: str) -> FloatArray:
 
 
 def strongest(weights: FloatArray, side: int) -> FloatArray:
-    """Shrink matrices to at most `side` cells a side; each is the weight farthest from 0 there.
+    """Shrink matrices ``[head, query, key]`` to at most `side` cells a side.
 
-    So a thin line of attention is never averaged away.
-
-    Args:
-        weights: ``[head, query, key]``.
-        side: of the small matrices, in cells; what is smaller stays as it is.
+    Each cell is the weight farthest from 0 there, so that a thin line of attention is never averaged away.
     """
     for axis in (1, 2):  # queries first: that reads the weights in their order, and leaves few
         n = weights.shape[axis]
@@ -165,10 +154,6 @@ def masked_cells(trace: ForwardTrace, kind: str) -> NDArray[np.bool_]:
 
 
 def unweighted(weights: FloatArray) -> NDArray[np.bool_]:
-    """Return where all heads are exactly 0, bool ``[query, key]``; makes no copy of the weights.
-
-    Args:
-        weights: ``[layer, head, query, key]``.
-    """
+    """Return where all heads of ``[layer, head, query, key]`` are exactly 0, bool ``[query, key]``."""
     heads = weights.reshape(-1, *weights.shape[-2:])  # [layer · head, query, key]
     return (heads.max(axis=0) == 0) & (heads.min(axis=0) == 0)

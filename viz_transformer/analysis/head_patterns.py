@@ -59,10 +59,6 @@ def head_patterns(trace: ForwardTrace, kind: str) -> list[Pattern]:
     """Return every pattern of a kind, for any trace the same names in the same order.
 
     `label_heads` says what each name means. A pattern that the tokens leave no room for has no rows.
-
-    Args:
-        trace: the trace, which has the kind.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
     """
     tokens = trace.key_tokens(kind)
     if kind == "cross":

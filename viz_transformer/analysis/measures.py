@@ -22,11 +22,7 @@ _ROW_TOLERANCE = 0.01
 
 
 def as_weights(weights: ArrayLike) -> Float64:
-    """Return weights as float64 ``[..., query, key]``.
-
-    Raises:
-        UserError: if there are not two axes, or a row is no share of attention.
-    """
+    """Return weights as float64 ``[..., query, key]``; what is no share of attention is refused."""
     array = np.asarray(weights, dtype=np.float64)
     if array.ndim < 2 or 0 in array.shape[-2:]:
         raise UserError(
@@ -43,14 +39,10 @@ def as_weights(weights: ArrayLike) -> Float64:
 
 
 def reachable_keys(weights: NDArray[np.floating], kind: str) -> NDArray[np.int64]:
-    """Return how many keys each query may attend to, int ``[query]``.
+    """Return how many keys each query of weights ``[..., query, key]`` may attend to, int ``[query]``.
 
     A decoder's query reaches itself and the past, unless some weight lies on the future: then the
     decoder was run without its causal mask. Every other query reaches all keys.
-
-    Args:
-        weights: ``[..., query, key]``.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
     """
     n_queries, n_keys = weights.shape[-2:]
     largest = weights.reshape(-1, n_queries, n_keys).max(axis=0)  # [query, key], of all heads
@@ -60,12 +52,7 @@ def reachable_keys(weights: NDArray[np.floating], kind: str) -> NDArray[np.int64
 
 
 def mean_over(values: Float64, rows: NDArray[np.bool_]) -> Float64:
-    """Return the mean over the last axis of the chosen values; NaN where none is chosen.
-
-    Args:
-        values: ``[..., query]``.
-        rows: bool, broadcastable to it, True = counts.
-    """
+    """Return the mean over the last axis of the chosen values ``[..., query]``; NaN where none is chosen."""
     rows = np.broadcast_to(rows, values.shape)
     n_rows = rows.sum(axis=-1)
     total = np.where(rows, values, 0.0).sum(axis=-1)
@@ -179,10 +166,7 @@ def head_entropy_share(trace: ForwardTrace, kind: str) -> Float64:
 def entropy_share(bits: Float64, attends: NDArray[np.bool_], reachable: NDArray[np.int64]) -> Float64:
     """Return the mean entropy of each head's rows as a share of its maximum; NaN where no row has a choice.
 
-    Args:
-        bits: the entropy of each row, ``[..., query]``.
-        attends: which of them attend to anything, ``[..., query]``.
-        reachable: how many keys each may attend to, ``[query]``.
+    Bits and which rows attend are ``[..., query]``, and the numbers of reachable keys ``[query]``.
     """
     most = np.log2(np.maximum(reachable, 2))  # [query], in bits
     return mean_over(bits / most, attends & (reachable > 1))

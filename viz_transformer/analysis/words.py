@@ -97,6 +97,8 @@ def word_axis(
 ) -> WordAxis:
     """Return the words that tokens are the pieces of.
 
+    The views do the same in widgets/explorer/displayed_head.ts.
+
     Args:
         tokens: the tokens of the axis.
         words: the number of each token's word, or None where it belongs to none. Neighbours of
@@ -105,11 +107,6 @@ def word_axis(
         hide_special: whether to leave these out; where all are special, none is.
         merge_words: whether to merge; else every token is a word of its own.
         keep: which tokens are shown, besides; all if None.
-
-    Raises:
-        UserError: if there is not one number, or None, for each token.
-
-    The views do the same in widgets/explorer/displayed_head.ts.
     """
     if words is not None and len(words) != len(tokens):
         raise UserError(

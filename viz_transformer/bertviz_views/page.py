@@ -24,11 +24,7 @@ _ADDRESSES = re.compile(r"^require\.config\(\{.*?^\}\);\n", re.MULTILINE | re.DO
 
 
 def bertviz_version() -> str:
-    """Return the installed version.
-
-    Raises:
-        UserError: if bertviz is not installed.
-    """
+    """Return the installed version."""
     try:
         return version("bertviz")
     except PackageNotFoundError as error:
@@ -37,11 +33,7 @@ def bertviz_version() -> str:
 
 @cache
 def read_script(name: str) -> str:
-    """Return bertviz's JavaScript of one view, which takes its data from `bertviz.params`.
-
-    Raises:
-        UserError: if bertviz is not installed, or its script is not laid out as in 1.4.
-    """
+    """Return bertviz's JavaScript of one view, which takes its data from `bertviz.params`."""
     found = find_spec("bertviz")
     if found is None or not found.submodule_search_locations:
         raise missing("bertviz")
@@ -99,14 +91,9 @@ _N_COLOURS = 10
 
 
 def build(view: str, title: str, drawings: Sequence[Drawing], script: str, display_mode: str | None) -> str:
-    """Return the whole page, in ASCII.
+    """Return the whole page, in ASCII: drawings one below the other, each by bertviz's own script.
 
-    Args:
-        view: "head_view" or "model_view".
-        title: what the page shows.
-        drawings: what bertviz is to draw, one below the other.
-        script: bertviz's own.
-        display_mode: "light", "dark", or None for what the browser prefers.
+    The view is "head_view" or "model_view", the mode "light", "dark" or None for what the browser prefers.
     """
     scripts = _scripts(script)
     allowed = {"script-src": [source_hash(each) for each in scripts], "style-src": ["'unsafe-inline'"]}

@@ -81,19 +81,10 @@ def _assignment(options: argparse.Namespace) -> int:
 def write_course(
     folder: Path, notebooks: Mapping[Lesson, dict[str, Any]], overwrite: bool = False
 ) -> list[Path]:
-    """Write lessons into a course's folder, and a configuration if it has none.
+    """Write lessons with their solutions into a course's folder, and a configuration if it has none.
 
-    Args:
-        folder: the course's folder.
-        notebooks: each lesson with its solutions.
-        overwrite: replace lessons that are there with other content.
-
-    Returns:
-        The files that were written; existing equal files are left.
-
-    Raises:
-        FileError: if a file exists with other content, in which case nothing is written, or if the
-            folder cannot be written.
+    Returns the files that were written; equal files are left. If one is there with other content, nothing
+    is written, unless `overwrite` replaces it.
     """
     texts = {
         folder / "source" / lesson.path.stem / lesson.path.name: _text(notebook)
@@ -119,10 +110,6 @@ def with_solutions(lesson: Lesson, solutions: Path) -> dict[str, Any]:
     """Return a lesson as nbgrader's instructor version: solved, and strict where it is graded.
 
     An answer cell keeps its text for students, followed by the solution between nbgrader's markers.
-
-    Raises:
-        FileError: if the solutions are not installed.
-        UserError: if an exercise has no solution.
     """
     solved = read_solutions(lesson, solutions)
     notebook = copy.deepcopy(read_notebook(lesson.path))
@@ -145,11 +132,7 @@ def with_solutions(lesson: Lesson, solutions: Path) -> dict[str, Any]:
 
 
 def read_solutions(lesson: Lesson, solutions: Path) -> dict[str, str]:
-    """Return the solved answer cells of a lesson, by exercise.
-
-    Raises:
-        FileError: if they are not installed.
-    """
+    """Return the solved answer cells of a lesson, by exercise."""
     path = _solutions_file(lesson, solutions)
     try:
         text = path.read_text(encoding="utf-8")
@@ -227,11 +210,7 @@ def _reset(options: argparse.Namespace) -> int:
 
 
 def copy_lessons(folder: Path) -> Path:
-    """Copy the lessons that `folder` does not have yet; a student's work stays.
-
-    Raises:
-        FileError: if the folder cannot be written.
-    """
+    """Copy the lessons that `folder` does not have yet; a student's work stays."""
     make_folder(folder, "choose another with --folder")
     for lesson in course():
         copy = folder / lesson.path.name
@@ -267,10 +246,8 @@ def state_of(lesson: Lesson, folder: Path) -> str:
 def reset_lesson(lesson: Lesson, folder: Path) -> Path | None:
     """Put a fresh lesson into a folder; returns where the student's version is kept, if any.
 
-    Its name contains the date: ``08_masks.mine-2026-11-21.ipynb``, and with ``-2`` for the second.
-
-    Raises:
-        FileError: if a file cannot be read or written; the student's version is then unchanged.
+    Its name contains the date: ``08_masks.mine-2026-11-21.ipynb``, and with ``-2`` for the second. After an
+    error the student's version is unchanged.
     """
     path, kept = folder / lesson.path.name, None
     try:

@@ -59,9 +59,7 @@ _AREAS = {
 def course_drawing(doors: dict[int, tuple[str, str]]) -> str:
     """Return the drawing as SVG, without a style or a script of its own.
 
-    Args:
-        doors: for each lesson that has a page the page's name and its title; the others are not drawn
-            as doors.
+    The doors are the lessons that have a page, each with the page's name and its title.
     """
     run = TrainingTrace.load(bundled("data/en-es/training.npz"))
     trace = run.moments[-1].traces[0]

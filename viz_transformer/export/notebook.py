@@ -130,12 +130,7 @@ def notebook_html(
 def convert(
     notebook: Path, *, execute: bool = False, environment: Mapping[str, str] = os.environ
 ) -> NotebookPage:
-    """Return a notebook's cells and views; see `notebook_html`. A kernel runs in `environment`.
-
-    Raises:
-        UserError: if nbconvert is not installed, or a cell raises.
-        FileError: if the notebook cannot be read.
-    """
+    """Return a notebook's cells and views; see `notebook_html`. A kernel runs in `environment`."""
     read = _read(notebook)
     descriptions = _run(read, notebook, environment) if execute else {}
     try:

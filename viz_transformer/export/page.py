@@ -56,11 +56,7 @@ def document(
 ) -> str:
     """Return an HTML document in our colours, whose policy allows its own styles by hash.
 
-    Args:
-        title: its title, as text.
-        body: HTML.
-        styles: the style sheets besides the colours, as `inline_style` returns them.
-        policy: what else is allowed, by directive; see `policy_element`.
+    The styles, as `inline_style` returns them, stand behind the colours; see `policy_element` for the policy.
     """
     style = "\n".join([inline_style(text_beside(__file__, "theme.css")), *styles])
     allowed = {"style-src": [source_hash(style)], **(policy or {})}
@@ -131,14 +127,7 @@ def write_page(
     max_megabytes: float,
     offer: Callable[[], str] = lambda: "",
 ) -> Path:
-    """Write a page, or its pieces, whole or not at all; returns its path.
-
-    `offer` is as in `check_size`.
-
-    Raises:
-        UserError: if it is larger than `max_megabytes`.
-        FileError: if it cannot be written.
-    """
+    """Write a page, or its pieces, whole or not at all; returns its path. `offer` is as in `check_size`."""
     pieces = [text] if isinstance(text, str) else text
     check_size(path, sum(map(_n_bytes, pieces)), max_megabytes, offer)
     with atomic_write(path) as part, part.open("wb") as file:
@@ -155,11 +144,7 @@ def _in_utf_8(piece: str) -> bytes:
 
 
 def check_replaceable(path: Path, beginning: bytes = _BEGINNING) -> None:
-    """Refuse to replace a file that does not begin as a page of ours does.
-
-    Raises:
-        FileError: if one is there.
-    """
+    """Refuse to replace a file that does not begin as a page of ours does."""
     if not path.is_file():
         return
     try:
@@ -180,11 +165,7 @@ def check_size(
     max_megabytes: float,
     offer: Callable[[], str] = lambda: "",
 ) -> None:
-    """Refuse a page that is larger than allowed; `offer` returns arguments with which it would fit.
-
-    Raises:
-        UserError: if it is.
-    """
+    """Refuse a page that is larger than allowed; `offer` returns arguments with which it would fit."""
     if not max_megabytes > 0:  # nor is NaN
         raise UserError(f"max_megabytes={max_megabytes} is no size; give a number above 0")
     megabytes = n_bytes / 1e6
@@ -213,11 +194,7 @@ addEventListener("message", ({{{{ source, data }}}}) => {{{{
 
 
 def place_beside(page: Path) -> Path:
-    """Return where the lines for a page are written.
-
-    Raises:
-        FileError: if something is there that is none of ours.
-    """
+    """Return where the lines for a page are written, unless something is there that is none of ours."""
     place = page.with_name(f"{page.stem}.embed.html")
     check_replaceable(place, _FRAME.encode())
     return place

@@ -55,10 +55,8 @@ class PageParts:
     ) -> None:
         """Start an empty page.
 
-        Args:
-            state_of: the state of a widget by its model id; None if there is no such widget.
-            still_of: the HTML of what a view shows now.
-            answers_of: its answers, ``[[request, reply], …]``; each is let go of before the next one.
+        The three functions take a widget's model id: of its state (None if there is no such widget), the
+        HTML of what it shows now, and its answers, ``[[request, reply], …]``, each let go of before the next.
         """
         self.scripts: dict[str, Script] = {}
         self.styles = [inline_style(text_beside(__file__, "places.css"))]
@@ -70,11 +68,9 @@ class PageParts:
         self._numbers: dict[str, int] = {}
 
     def add(self, model_id: str, fallback: str = "") -> str:
-        """Add a widget; returns the HTML of the places that its views are drawn in.
+        """Add a view, or a box that views stand in; returns the HTML of the places that they are drawn in.
 
-        Args:
-            model_id: of a view, or of a box that views stand in.
-            fallback: HTML for where no script runs; a still of each view if empty.
+        The fallback is HTML for where no script runs; if it is empty, a still of each view.
         """
         places, left_out = [], False
         for part in walk_widgets(model_id, self._state_of):
@@ -254,11 +250,7 @@ def carried_part(
     bits: int | None = None,
     threshold: float = 0.0,
 ) -> Iterator[None]:
-    """Inside this, each explorer among some widgets carries this part of its trace.
-
-    Raises:
-        UserError: if there is none, or its trace does not have these layers or heads.
-    """
+    """Inside this, each explorer among some widgets carries this part of its trace; there must be one."""
     asked = {"layers": layers, "heads": heads, "bits": bits, "threshold": threshold}
     explorers = _explorers(widgets)
     if not explorers and asked != {"layers": None, "heads": None, "bits": None, "threshold": 0.0}:

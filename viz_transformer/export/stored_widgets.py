@@ -35,13 +35,7 @@ class StoredWidgets:
     """
 
     def __init__(self, notebook: Any, descriptions: Mapping[str, dict[str, Any]], *, ran: bool) -> None:
-        """Read their states.
-
-        Args:
-            notebook: the notebook.
-            descriptions: those of the views by id, if the notebook ran.
-            ran: whether it ran just now, so that its views are those of the run.
-        """
+        """Read the states; of a notebook that `ran` just now, with the descriptions of its views by id."""
         stored = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
         self._states = {model_id: _state(model) for model_id, model in stored.items()}
         self._descriptions = descriptions

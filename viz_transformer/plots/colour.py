@@ -124,16 +124,11 @@ class ColourScale:
 
 
 def colour_scale(weights: FloatArray, scale: Scale, choice: ScaleChoice) -> ColourScale:
-    """Return how weights ``[..., query, key]`` are coloured.
+    """Return how weights ``[..., query, key]`` are coloured, on their usual scale or on another choice.
 
-    Args:
-        weights: the weights.
-        scale: the usual one.
-        choice: None for the usual one; ``"row"``, where each row ends at its largest size; ``"log"``, from
-            the power of ten below the smallest weight that is not 0; or the limits ``(low, high)``.
-
-    Raises:
-        UserError: if it is none of these, or has no place for weights below 0.
+    The choice is None for the usual one; ``"row"``, where each row ends at its largest size; ``"log"``, from
+    the power of ten below the smallest weight that is not 0; or the limits ``(low, high)``. Anything else
+    is refused, and so is a scale that has no place for weights below 0.
     """
     low, high = scale.least, 1.0 if scale.limit is None else scale.limit
     ticks, labels = scale_ticks(scale)

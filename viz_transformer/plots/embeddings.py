@@ -113,17 +113,10 @@ def plot_nearest(word: str, names: Sequence[str], cosines: ArrayLike, ax: Axes |
 def plot_embedding_map(
     vectors: ArrayLike, tokens: Sequence[str], chosen: int, near: Sequence[int] = (), ax: Axes | None = None
 ) -> Axes:
-    """Draw vectors as points of the plane that keeps most of their variance.
+    """Draw vectors [token, d_model] as points of the plane that keeps most of their variance.
 
-    Args:
-        vectors: [token, d_model].
-        tokens: a name for each.
-        chosen: index of the token that is marked.
-        near: indices of those that are named beside it.
-        ax: where to draw; a new figure if None.
-
-    Returns:
-        The axes; the first collection holds all points.
+    The token of index `chosen` is marked, and those of `near` are named beside it. The first collection of
+    the axes holds all points.
     """
     plane = principal_plane(vectors)
     if ax is None:

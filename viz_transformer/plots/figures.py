@@ -66,14 +66,10 @@ def _is_postscript(path: str) -> bool:
 
 
 def new_axes(width: float, height: float, alt_text: str, *, close: bool = False) -> Axes:
-    """Return the axes of a new figure.
+    """Return the axes of a new figure with its alternative text; the size is in inches.
 
-    Args:
-        width: in inches.
-        height: in inches.
-        alt_text: what the figure shows, in words.
-        close: whether pyplot forgets the figure. A notebook shows such a figure where it is
-            returned; one that is left with pyplot is shown at the end of the cell as well.
+    A notebook shows a figure that pyplot forgets (`close`) where it is returned; one that is left with
+    pyplot is shown at the end of the cell as well.
     """
     import matplotlib.pyplot as plt
 

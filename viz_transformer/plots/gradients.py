@@ -33,18 +33,8 @@ def plot_gradients(
 ) -> Axes:
     """Draw the norm of each layer's gradient, on a logarithmic axis that never changes; layers count from 0.
 
-    Args:
-        encoder: a norm for each layer, from the first; may be empty.
-        decoder: likewise.
-        title: what model it is.
-        ax: where to draw; a new figure if None.
-
-    Returns:
-        The axes, with one line for each stack. What is beyond the axis, infinite or not a number
-        stands at its edge.
-
-    Raises:
-        UserError: if both are empty, or a norm is below 0.
+    Either stack may be empty, but not both. The axes have one line for each stack; what is beyond the axis,
+    infinite or not a number is drawn at its edge. A norm below 0 is refused.
     """
     stacks = {"decoder": np.asarray(decoder, float), "encoder": np.asarray(encoder, float)}
     if not any(norms.size for norms in stacks.values()):

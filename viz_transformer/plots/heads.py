@@ -215,15 +215,8 @@ def picture_of(
 ) -> Picture:
     """Return what is to be drawn, and its words, without drawing it.
 
-    Args:
-        traces: one, or two whose difference is shown, the first minus the second.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
-        heads: ``(layer, head)`` pairs; for rollout the layer of the first counts.
-        how: ``"head"``, ``"mean"``, ``"max"`` or ``"rollout"``.
-        reading: how the words are shown.
-
-    Raises:
-        UserError: if a trace lacks what is wanted, or the shapes of two differ.
+    Of two traces the difference is shown, the first minus the second; they must have one shape. `how` is
+    ``"head"``, ``"mean"``, ``"max"`` or ``"rollout"``, for which the layer of the first pair counts.
     """
     traces = [with_times(each) for each in traces]
     trace = traces[0]

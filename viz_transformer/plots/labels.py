@@ -34,13 +34,9 @@ def wider_fonts() -> list[str]:
 
 @cache
 def _font_of(char: str, usual: tuple[str, ...], installed: tuple[str, ...]) -> str | None:
-    """Return the font that has a character: "" for the usual one, None if no font has it.
+    """Return the font that has a character: "" for the usual families, None if no font has it.
 
-    Args:
-        char: the character.
-        usual: the families that the reader chose.
-        installed: the files of the fonts that matplotlib knows; when it learns another, all are looked
-            through again.
+    When matplotlib learns another font, all files that it knows (`installed`) are looked through again.
     """
     if _holds(findfont(FontProperties(family=list(usual))), char):
         return ""

@@ -73,15 +73,7 @@ def describe_matrix(
     *,
     scale: Scale = SHARES,
 ) -> str:
-    """Return a matrix in words: what it is, and its strongest weights or largest changes.
-
-    Args:
-        matrix: ``[query, key]``.
-        queries: the words that look.
-        keys: the words that are attended to.
-        what: what it is: ``"cross attention, layer 1, head 2"``.
-        scale: of the weights.
-    """
+    """Return a matrix in words: what it is, and its strongest weights or largest changes."""
     strongest = np.argsort(-np.abs(matrix), axis=None, kind="stable")[:_MOST_TOLD]
     limit, is_difference = scale.limit, scale.is_difference
 

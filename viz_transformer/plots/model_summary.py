@@ -144,12 +144,8 @@ _PATH = COLOURS["key"]
 def plot_machine(parts: Sequence[MachinePart], *, title: str = "") -> Figure:
     """Draw the two towers from bottom to top, and beneath them where the parameters are.
 
-    Args:
-        parts: as `model.model_summary.model_parts` returns them.
-        title: in front of the total.
-
-    Raises:
-        UserError: if one of the two stacks has no part.
+    The parts are those that `model.model_summary.model_parts` returns, of both stacks; the title stands
+    before the total.
     """
     stacks = [[part for part in parts if part.stack == stack] for stack in ("encoder", "decoder")]
     if not all(stacks):

@@ -145,13 +145,7 @@ def plot_patches(
 
 
 def draw_patches(shown: PatchRow, pixels: NDArray[np.uint8] | None, ax: Axes | None) -> Axes:
-    """Draw the row into `ax`, or into a new figure with its alternative text; return the axes.
-
-    Args:
-        shown: the row.
-        pixels: the image under the patches, [height, width, 3], or None.
-        ax: where to draw; a new figure if None.
-    """
+    """Draw the row over an image [height, width, 3] or alone, into `ax` or a new figure; return the axes."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 

@@ -29,20 +29,10 @@ def plot_spread(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw, for each part of a block, how far each word's output moved.
+    """Draw, for each part of a block, how far each word's output moved: a column a part, a row a word.
 
-    Args:
-        words: the words, one for each row.
-        changed: place of the word whose vector was changed.
-        spread: the parts, one for each column, with the change of each word's output [word], as a
-            share of its length.
-        ax: where to draw; a new figure if None.
-
-    Returns:
-        The axes; its image holds the changes [word, part].
-
-    Raises:
-        UserError: if a part has not one change for each word, or there is no such word.
+    `spread` has for each part the change of each word's output [word], as a share of its length, after the
+    vector of the word at `changed` was changed. The image of the axes holds the changes [word, part].
     """
     if not spread:
         raise UserError("plot_spread was given no part; give {'name': changes, …}")
