@@ -40,7 +40,7 @@ class Scale(NamedTuple):
 
     @property
     def meaning(self) -> str:
-        """What a colour stands for, in words."""
+        """What a colour means, in words."""
         if self.is_difference:
             return "change of weight"
         return "weight (not normalised)" if self.is_raw else "weight"

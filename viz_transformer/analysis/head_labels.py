@@ -110,7 +110,7 @@ def label_heads(trace: ForwardTrace, kind: str) -> tuple[tuple[HeadLabel | None,
     A row counts only where no other name means the same key. The first two queries do not count
     towards the first four names: to them the previous token is the first, or they are it; nor the
     last two towards the last token. Where a text repeats itself at one distance alone, a copy and
-    an offset cannot be told apart, and the copy gives the name; `head_scores` draws such texts at
+    an offset cannot be distinguished, and the copy gives the name; `head_scores` draws such texts at
     several distances.
 
     The evidence is from this one sentence. Before calling it a trait of the model, look at more.

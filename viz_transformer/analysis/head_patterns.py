@@ -1,4 +1,4 @@
-"""Patterns that a head may follow: which keys a name means, which rows can tell, and each head's share."""
+"""Patterns that a head may follow: the keys of each name, the informative rows, and each head's share."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Bools = NDArray[np.bool_]
 #: How far a positional head may look back or ahead.
 FARTHEST = 8
 _SHIFTS = (*range(-2, -FARTHEST - 1, -1), *range(2, FARTHEST + 1))
-#: Special tokens that open or fill a sequence, and so separate nothing.
+#: Special tokens that open or fill a sequence, and so are no separators.
 _OPENING = re.compile(r"[<\[](bos|cls|pad|sos|s)[>\]]", re.IGNORECASE)
 #: What tokenizers write before or behind a token's text.
 _MARKS = re.compile(r"^(?:##|[▁Ġ])|</w>$")
 
 
 class Pattern(NamedTuple):
-    """A name, the cells of the matrix that it means, and the queries that can tell it from others.
+    """A name, the cells of the matrix that it means, and the queries that distinguish it from others.
 
     Attributes:
         name: such as ``"previous token"``.
@@ -138,7 +138,7 @@ def _shifted(kind: str, n: int, shift: int, taken: Bools) -> Pattern:
 
 
 def _repeats(kind: str, tokens: Sequence[str]) -> Iterator[Pattern]:
-    """Yield the patterns of tokens that stand more than once; special ones do not count."""
+    """Yield the patterns of tokens that occur more than once; special ones do not count."""
     n = len(tokens)
     query, key = np.arange(n)[:, None], np.arange(n)
     numbers = np.unique(np.array(tokens, dtype=object), return_inverse=True)[1]  # [token]

@@ -1,4 +1,4 @@
-"""Where the patches of a picture stand among the tokens of a model, and the picture itself."""
+"""The places of a picture's patches among the tokens of a model, and the picture itself."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def find_patches(
 
 
 def _among_known(known: Patches, grid: tuple[int, ...]) -> tuple[int, int, int]:
-    """Return the picture that a grid, with or without a start, stands for."""
+    """Return the picture that a grid, with or without a start, means."""
     if not known:
         raise UserError(
             "the model reads the patches of its picture in an order of its own (ViT-MAE and ViLT draw one at "

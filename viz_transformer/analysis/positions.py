@@ -53,7 +53,7 @@ def is_sinusoidal(table: ArrayLike, base: float = 10_000.0) -> bool:
 
 
 def look_alikes(table: ArrayLike, position: int, pair: int, within: float = ALIKE) -> tuple[int, ...]:
-    """Return the other positions that one pair of dimensions can hardly tell from `position`.
+    """Return the other positions that are nearly alike to `position` in one pair of dimensions.
 
     Those whose two numbers, seen as a point, lie nearer to it than `within`.
     """
@@ -100,7 +100,7 @@ class ScoreParts(NamedTuple):
     """The four parts of (W_q (x + p)) · (W_k (y + p')) / √d, each [query, key].
 
     Attributes:
-        word_word: words with words; nothing in it knows where they stand.
+        word_word: words with words, wherever they are.
         word_position: the query's word with the key's position.
         position_word: the query's position with the key's word.
         position_position: positions with positions, seen through W_q and W_k.

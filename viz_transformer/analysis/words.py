@@ -148,7 +148,7 @@ def between_words(weights: FloatArray, queries: WordAxis, keys: WordAxis) -> Flo
 
 
 def query_words(trace: ForwardTrace, kind: str) -> Words:
-    """Return the word number of each query of a kind as it is named, or None if nobody counted.
+    """Return the word number of each query of a kind as it is named, or None if it is unknown.
 
     A decoder's query is named by the word that it writes, which is read one position later. Where
     another word was read there than was written, and for the last, nothing is known: None.
@@ -162,7 +162,7 @@ def query_words(trace: ForwardTrace, kind: str) -> Words:
 
 
 def key_words(trace: ForwardTrace, kind: str) -> Words:
-    """Return the word number of each key of a kind, or None if nobody counted."""
+    """Return the word number of each key of a kind, or None if it is unknown."""
     return getattr(trace, f"{KINDS[kind].key}_words")
 
 
@@ -230,7 +230,7 @@ def word_index(tokens: Sequence[str], word: int | str) -> int:
         word: one of them, with a tokenizer's sign for a space or as people write it; or its position.
 
     Raises:
-        UserError: if the word is not there, or stands there more than once.
+        UserError: if the word is not there, or is there more than once.
     """
     if isinstance(word, str):
         begun = [mark + word.lstrip(" ·") for mark in _BEGINNINGS]

@@ -15,7 +15,7 @@ _DEFAULT = re.compile(r"^([ \t]*)export[ \t]+default[ \t]+", re.MULTILINE)
 #: As esbuild writes it, at the end.
 _BUILT_DEFAULT = re.compile(r"\bexport\s*\{[^{}]*?([\w$]+) as default[^{}]*\};?\s*\Z")
 _IMPORT = re.compile(r"^[ \t]*import\b(?!\s*[.(])", re.MULTILINE)
-# A style sheet's strings, which stay; its comments, and space that means nothing.
+# A style sheet's strings, which stay; its comments, and space without meaning.
 _STYLE_SPACE = re.compile(
     r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|[ \t]*/\*.*?\*/|^\s+|(?<=[{};,:])\s+|\s+(?={)""",
     re.MULTILINE | re.DOTALL,

@@ -37,14 +37,14 @@ _DOCUMENT = """<!doctype html>
 </html>
 """
 
-#: What a page says until its script runs, and above the still pictures of its views where none can.
+#: The note of a page until its script runs, and above the still pictures of its views where none can.
 NOT_RUNNING = (
     '<p class="vt-instead">The views of this page are still pictures in few colours: its scripts do not run, '
     "because this browser or the policy of the site that serves it (Content-Security-Policy) does not allow "
     "it. Saved and opened from a disk, it works.</p>"
 )
 
-#: The last of the views' scripts, which run in order: it tells the page's own that they did.
+#: The last of the views' scripts, which run in order: by it the page's own script learns that they did.
 _ALL_RAN = 'dispatchEvent(new Event("vt-views"));'
 
 #: What every page of ours begins with.

@@ -24,7 +24,7 @@ from viz_transformer.widgets.base.shared_script import unpacked
 from viz_transformer.widgets.base.static_fallback import shown_text
 from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
 
-#: Bytes of a reply stand in an element of their own once they take more letters than this, and all replies
+#: Bytes of a reply get an element of their own if they take more letters than this, and all replies
 #: together are compressed.
 _MOST_INLINE = 4096
 
@@ -42,7 +42,7 @@ class PageParts:
         styles: of the places, then of each view class once.
         views: name of the script and state of each view.
         kept: the names under which the browser keeps what is answered.
-        blocks: the large bytes of replies, as base64. Each stands in an element of its own, which
+        blocks: the large bytes of replies, as base64. Each has an element of its own, which
             the page reads when a viewer first needs it: read all at once, a large trace would fill
             the browser's memory several times over.
     """
@@ -56,7 +56,7 @@ class PageParts:
         """Start an empty page.
 
         The three functions take a widget's model id: of its state (None if there is no such widget), the
-        HTML of what it shows now, and its answers, ``[[request, reply], …]``, each let go of before the next.
+        HTML of what it shows now, and its answers, ``[[request, reply], …]``, each released before the next.
         """
         self.scripts: dict[str, Script] = {}
         self.styles = [inline_style(text_beside(__file__, "places.css"))]
@@ -68,7 +68,7 @@ class PageParts:
         self._numbers: dict[str, int] = {}
 
     def add(self, model_id: str, fallback: str = "") -> str:
-        """Add a view, or a box that views stand in; returns the HTML of the places that they are drawn in.
+        """Add a view, or a box of views; returns the HTML of the places that they are drawn in.
 
         The fallback is HTML for where no script runs; if it is empty, a still of each view.
         """
@@ -133,7 +133,7 @@ class PageParts:
         return {name: self._with_blocks(item) for name, item in value.items()}
 
     def _add_style(self, css: str) -> None:
-        """Add a view's style; the part that all views share stands in the page once, before the others."""
+        """Add a view's style; the part that all views share is in the page once, before the others."""
         shared = shared_style() if css.startswith(shared_style()) else ""
         pieces = (shared, css.removeprefix(shared))
         for style in map(inline_style, pieces):
@@ -189,7 +189,7 @@ def expected_bytes(widget: ipywidgets.Widget) -> int:
 
 
 def collect_answers(view: ipywidgets.Widget) -> Iterator[list[Any]]:
-    """Ask a view what it could ask of nobody in a page: yields pairs ``[request, reply]``."""
+    """Ask a view the questions that a page could not answer: yields pairs ``[request, reply]``."""
     questions: list[dict[str, Any]] = getattr(view, "carried_questions", getattr(view, "questions", list))()
     replies = (
         view.replies(questions)  # together they may take less time and fewer bytes

@@ -51,7 +51,7 @@ def plot_attention_steps(
     mask: bool = True,
     temperature: float = 1.0,
 ) -> Figure:
-    """Draw every step of one query of one head, from its vector to what the attention says.
+    """Draw every step of one query of one head, from its vector to the output of the attention.
 
     Numbers are written where they fit. Colours run from the most negative to the most positive of
     each picture; those of weights from 0 to 1. The arguments and errors are those of
@@ -231,7 +231,7 @@ def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: 
 
 
 def _draw_split(ax: Axes, numbers: np.ndarray, d_model: int, names: Sequence[str]) -> None:
-    """Draw numbers ``[row, column]``, each told by its index in the whole table."""
+    """Draw numbers ``[row, column]``, each given by its index in the whole table."""
     owners = numbers // d_model % len(_WORDS)
     ax.imshow(owners, cmap=ListedColormap(_WORDS), vmin=0, vmax=len(_WORDS) - 1, aspect="auto")
     for edge in range(1, numbers.shape[0]):

@@ -27,7 +27,7 @@ _NAMED = 3  # strongest cells named in the alternative text
 
 
 def plot_logit_lens(lens: LogitLens, ax: Axes | None = None, *, show: str = "top") -> Axes:
-    """Draw what a model would say after each layer: layers down the side, the prompt along the top.
+    """Draw what a model would predict after each layer: layers down the side, the prompt along the top.
 
     >>> import viz_transformer as vt
     >>> model = vt.load_language_model()
@@ -328,7 +328,7 @@ def plot_score_parts(parts: ScoreParts, ax: Axes | None = None) -> Axes:
     """Draw the parts of a query at the left, those of a key at the right, and what each pair adds.
 
     A line is as wide as what its pair adds to the score: green raises it, brown lowers it. Beside each part
-    stands what it adds with all of the other side. Small parts are drawn as one.
+    is what it adds with all of the other side. Small parts are drawn as one.
 
     >>> import viz_transformer as vt
     >>> model = vt.load_language_model()

@@ -29,7 +29,7 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
     """Draw a search as a tree: a column for each step, in it the places of the beam.
 
     Kept beginnings are joined by solid lines, the path of the best text by thick ones; what was
-    pruned or forbidden hangs below on dashed lines. Numbers are log-probabilities of the whole
+    pruned or forbidden is drawn below, on dashed lines. Numbers are log-probabilities of the whole
     beginning in nats; of finished texts, scores.
 
     >>> import viz_transformer as vt
@@ -68,7 +68,7 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
 def _draw_tree(ax: Axes, search: DecodeTrace, columns: list[dict[int, int]]) -> None:
     """Draw each step's candidates in a column, joined to those that they continue."""
     best = set(enumerate(search.hypotheses[0].path if search.hypotheses else ()))
-    before: dict[int, tuple[float, float]] = {0: (0.0, 0.0)}  # place in the beam → where it stands
+    before: dict[int, tuple[float, float]] = {0: (0.0, 0.0)}  # place in the beam → place in the picture
     prompt = search.prompt_tokens[-1] if search.prompt_tokens else ""
     _write_label(ax, 0, 0, label(prompt)[:_LONGEST_TOKEN], _KEPT, "normal")
     for number, (each, rows) in enumerate(zip(search.steps, columns, strict=False)):
@@ -159,7 +159,7 @@ def _probabilities(step: DecodeStep) -> tuple[list[str], list[float], list[float
 
 
 def _assign_rows(step: DecodeStep) -> dict[int, int]:
-    """In which row each candidate stands: kept ones in the beam's order, the others below."""
+    """The row of each candidate: kept ones in the beam's order, the others below."""
     order = {"kept": 0, "finished": 1, "pruned": 1, "forbidden": 2}
     ranked = sorted(range(len(step.candidates)), key=lambda index: order[step.candidates[index].status])
     return {index: row for row, index in enumerate(ranked)}

@@ -46,7 +46,7 @@ def word_colormap() -> LinearSegmentedColormap:
 
 
 def change_colormap() -> LinearSegmentedColormap:
-    """Return the scale of what a change has moved, from nothing."""
+    """Return the scale of how far a change has moved something, from 0."""
     return LinearSegmentedColormap.from_list("change", [COLOURS["page"], COLOURS["you"]])
 
 
@@ -56,7 +56,7 @@ def signed_colormap(theme: str = "light") -> LinearSegmentedColormap:
 
 
 def scale_colormap(scale: Scale) -> LinearSegmentedColormap:
-    """Return the colours of a scale; where nothing on it is below 0, the green half of those with signs."""
+    """Return the colours of a scale; where no weight is below 0, the green half of those with signs."""
     if scale.limit is None:
         return weight_colormap()
     if scale.has_signs:
@@ -65,7 +65,7 @@ def scale_colormap(scale: Scale) -> LinearSegmentedColormap:
 
 
 def scale_ticks(scale: Scale) -> tuple[list[float], list[str]]:
-    """Return where a scale has ticks, its ends and its middle, and what stands there."""
+    """Return where a scale has ticks, at its ends and its middle, and their labels."""
     end = 1.0 if scale.limit is None else scale.limit
     places = [scale.least, (scale.least + end) / 2, end]
     if scale.limit is None:
@@ -103,8 +103,8 @@ class ColourScale:
         norm: from values to 0 to 1; what lies beyond an end has its colour.
         colormap: from there to colours.
         ticks: where the scale has ticks, in values, from its beginning to its end.
-        labels: what stands there; an end that some weights lie beyond has the sign ≤ or ≥.
-        meaning: what a colour stands for.
+        labels: of the ticks; an end that some weights lie beyond has the sign ≤ or ≥.
+        meaning: what a colour means.
     """
 
     values: FloatArray

@@ -18,7 +18,7 @@ from viz_transformer.plots.labels import label_font, visible
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Each told from the others by its dashes too, so that colour is not needed.
+#: Each has dashes of its own, so that colour is not needed to distinguish them.
 _LINES: tuple[dict[str, Any], ...] = (
     {"color": COLOURS["ink"]},
     {"color": COLOURS["muted"], "linestyle": (0, (5, 2))},
@@ -45,11 +45,11 @@ def plot_curves(
 
     Args:
         curves: a value for each x, by name; as many for each.
-        x: where they stand, rising; by default 1, 2, 3 and so on.
+        x: of each value, rising; by default 1, 2, 3 and so on.
         xlabel: what x is, with its unit.
         ylabel: what the values are, with their unit.
         title: what is shown; may be empty.
-        log: whether the values stand on a logarithmic axis.
+        log: whether the axis of the values is logarithmic.
         level: a name and a height to compare with, drawn as a thin line across.
         ax: where to draw; a new figure if None.
 
@@ -115,7 +115,7 @@ def describe_curves(
 
     Args:
         curves: the numbers of each curve, by its name.
-        x: where they stand, as many.
+        x: of each number, as many.
         xlabel: what `x` counts.
         ylabel: what the numbers are.
     """

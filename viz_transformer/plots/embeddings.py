@@ -220,7 +220,7 @@ def plot_start(
     values = np.asarray(logits, dtype=float)
     if values.shape != (len(tokens),):
         raise UserError(f"logits has shape {list(values.shape)}, and there are {len(tokens)} tokens")
-    wide = max(5, len(tokens) / 5.5)  # inches: each name stands upright
+    wide = max(5, len(tokens) / 5.5)  # inches: each name is upright
     figure, ((left, right),) = new_panels(1, 2, (3.7 + wide, 3.4), width_ratios=[wide, 3])
     _draw_logits(left, values, tokens, read, wanted)
     _draw_initial_losses(right, losses, math.log(len(tokens)), f"ln {len(tokens)}", here)

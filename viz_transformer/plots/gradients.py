@@ -53,7 +53,7 @@ def plot_gradients(
     ax.set_yscale("log")
     ax.set_ylim(LOWEST / 30, HIGHEST * 5)  # with room for a number under the lowest point
     n_layers = max(norms.size for norms in stacks.values())
-    every = -(-n_layers // 8)  # the last layer has its number too, and none stands close to it
+    every = -(-n_layers // 8)  # the last layer has its number too, and none is close to it
     ax.set_xticks([*range(0, n_layers - 1 - every // 2, every), n_layers - 1])
     ax.set_xlim(-0.06 * n_layers, 1.06 * n_layers - 1)
     ax.grid(axis="y", alpha=0.25)
@@ -75,7 +75,7 @@ def _draw_stack(
 ) -> None:
     """Draw the norms [layer] of a stack at the heights `shown`, the first and the last with their numbers.
 
-    A number stands over or under its line, on the side where the `other` line is not.
+    A number is over or under its line, on the side where the `other` line is not.
     """
     ax.plot(shown, markersize=4, label=name, **style)
     for layer in {0, norms.size - 1}:

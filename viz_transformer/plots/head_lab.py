@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BEFORE, _AFTER = COLOURS["muted"], COLOURS["you"]
-#: For each kind a colour and a shape, so that neither is needed to tell them apart.
+#: For each kind a colour and a shape, so that neither is needed alone.
 _KINDS = {
     "encoder": (COLOURS["key"], "o"),
     "decoder": (COLOURS["query"], "s"),

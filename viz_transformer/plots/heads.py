@@ -97,7 +97,7 @@ def plot_head(
 
     Raises:
         UserError: if the trace has no such attention, layer or head, or there is no such `scale`; or if words
-            are to be merged that are not known.
+            that are not known should be merged.
     """
     reading = Reading(threshold, hide_special, merge_words, scale)
     return draw_picture(picture_of([trace], kind, [(layer, head)], "head", reading), ax)
@@ -213,7 +213,7 @@ def picture_of(
     how: str,
     reading: Reading,
 ) -> Picture:
-    """Return what is to be drawn, and its words, without drawing it.
+    """Return a picture and its words without drawing it.
 
     Of two traces the difference is shown, the first minus the second; they must have one shape. `how` is
     ``"head"``, ``"mean"``, ``"max"`` or ``"rollout"``, for which the layer of the first pair counts.

@@ -36,7 +36,7 @@ def wider_fonts() -> list[str]:
 def _font_of(char: str, usual: tuple[str, ...], installed: tuple[str, ...]) -> str | None:
     """Return the font that has a character: "" for the usual families, None if no font has it.
 
-    When matplotlib learns another font, all files that it knows (`installed`) are looked through again.
+    When another font is installed, all files (`installed`) are looked through again.
     """
     if _holds(findfont(FontProperties(family=list(usual))), char):
         return ""
@@ -73,7 +73,7 @@ _SPACES, _BREAKS = re.compile("^[Ġ▁]+"), re.compile(r"[Ċĉ](?!(?![ĊĉĠ])[^
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-#: They say how their neighbours are drawn: joined or apart, as text or in colour, as which flag.
+#: They change how their neighbours are drawn: joined or apart, as text or in colour, as which flag.
 _JOINING = re.compile(
     "[\u200c\u200d\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0020-\U000e007f\U000e0100-\U000e01ef]"
 )
@@ -82,11 +82,11 @@ _SPANNING = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U
 
 
 def visible(token: str) -> str:
-    """Return a token as it is shown: nothing invisible, nothing that would break or turn the line.
+    """Return a token as it is shown: without invisible characters, or such as break or turn the line.
 
     A tokenizer's sign for a space, at the beginning, is a dot, and that for a line break is ``⏎``.
     A character that cannot be seen is named by its code point, ``<U+00A0>``; one that joins its
-    neighbours does so, unless nothing in the token is seen. widgets/base/text.ts does the same for
+    neighbours does so, unless no character of the token is visible. widgets/base/text.ts does the same for
     the interactive views.
 
     >>> visible("\\u202e12.50")
@@ -125,5 +125,5 @@ def label_font(weight: str = "normal", size: float | None = None) -> FontPropert
 
 
 def label_style(weight: str = "normal", size: float | None = None) -> dict[str, Any]:
-    """Return how matplotlib is to draw a token: in `label_font`, and two dollar signs are no formula."""
+    """Return matplotlib's options for a token: in `label_font`, and two dollar signs are no formula."""
     return {"fontproperties": label_font(weight, size), "parse_math": False}

@@ -214,7 +214,7 @@ def plot_mask_lab(
 
 
 def describe_mask(mask: np.ndarray, queries: Sequence[str]) -> str:
-    """Return a bool mask [query, key] in words: its size, what it bars, rows that see nothing.
+    """Return a bool mask [query, key] in words: its size, what it closes, and the rows without a key.
 
     >>> import numpy as np
     >>> import viz_transformer as vt

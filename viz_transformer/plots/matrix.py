@@ -105,7 +105,7 @@ SLANTED: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "ancho
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A matrix that is to be drawn.
+    """A matrix and how it is drawn.
 
     Attributes:
         weights: ``[query, key]``.

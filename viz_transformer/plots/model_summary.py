@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: What is told apart, each with its colour, its hatching and the parts that it sums up.
+#: The parts that are distinguished, each with its colour, its hatching and the parts that it sums up.
 _PARTS = (
     ("words and positions", COLOURS["key-tint"], "", ("words", "positions", "segments")),
     ("attention", COLOURS["weight-tint"], "", ("attention",)),
@@ -120,7 +120,7 @@ class MachinePart(Protocol):
 
     @property
     def times(self) -> int:
-        """How often it stands in its stack."""
+        """How often it is in its stack."""
 
     @property
     def in_layer(self) -> bool:

@@ -102,7 +102,7 @@ def plot_wavelength(
         source: as for `plot_positions`.
         pair: i of the dimensions 2i and 2i + 1.
         ax: where to draw; a new figure if None.
-        position: a position to mark, with those that the pair can hardly tell from it; or None.
+        position: a position to mark, with those that are nearly alike to the pair; or None.
 
     Returns:
         The axes; their first two lines hold the dimensions 2i and 2i + 1. The title names the

@@ -83,7 +83,7 @@ def plot_reliability(
 
     A calibrated model's points lie on the diagonal: above it the model is less sure than it could
     be, below it surer than it should be. What each bin is off by is drawn as a line to the
-    diagonal. The figure's title tells the expected calibration error.
+    diagonal. The figure's title has the expected calibration error.
 
     >>> import viz_transformer as vt
     >>> figure = vt.plots.plot_reliability([0.2, 0.7, 0.9, 0.4], happened=[False, True, True, False])

@@ -260,7 +260,7 @@ def plot_scorings(scores: Mapping[str, ArrayLike]) -> Figure:
 
     Returns:
         A figure with one axes a way, whose image holds the weights ``[query, key]``, coloured from
-        0 to 1. Its title tells the standard deviation of the scores.
+        0 to 1. Its title has the standard deviation of the scores.
 
     Raises:
         UserError: if there are no scores, or some are no table of finite numbers.
