@@ -27,7 +27,7 @@ from viz_transformer.config import TrainConfig
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.plots import plot_softmax
-from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.figures import set_alt_text
 from viz_transformer.training import learning_rate
 from viz_transformer.widgets.embedding_map import EmbeddingMap
 from viz_transformer.widgets.figure_lab.view import MAX_EXPORTED, value_text
