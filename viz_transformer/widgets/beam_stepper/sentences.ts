@@ -85,7 +85,7 @@ function outcomeOf(result: SearchResult): Piece[] {
   const parting = partingOf(best.tokens, greedy.tokens, result.end);
   if (parting === 0) return [`${told}; greedy search writes the same.`];
   const value = formatNats(sampled ? greedy.log_prob : greedy.score);
-  const where = parting ? `, and parts from it at word ${parting}` : "";
+  const where = parting ? `, and differs from word ${parting} on` : "";
   return [`${told}; greedy search writes `, textPiece(greedy.tokens), `, ${value}${where}.`];
 }
 

@@ -5,10 +5,10 @@ import { NumberField, Push } from "../base/card.tsx";
 import type { Frame } from "../base/stage_view.tsx";
 import { MOST_LETTERS } from "./arithmetic.ts";
 import { type Answer, type Asked, isSwitched, placeOf, type Table } from "./checking.ts";
-import { Gaps, Lines } from "./code.tsx";
+import { Gaps, Lines, Repair } from "./code.tsx";
 import type { Traits } from "./traits.ts";
 
-const NUMBERS_NOTE = "One number in each field, such as 0.25 or 1/4.";
+const NUMBERS_NOTE = "One number in each field, such as 12, 0.25 or 1/4.";
 const ROW_NOTE = `${NUMBERS_NOTE} If you have fewer, leave the last fields empty.`;
 
 export interface FieldsProps {
@@ -47,12 +47,13 @@ export function Fields(props: FieldsProps) {
   }
   if (kind === "lines") return <Lines {...props} />;
   if (kind === "gaps") return <Gaps {...props} />;
+  if (kind === "repair") return <Repair {...props} />;
   return (
     <>
       {kind === "number" ? (
         <NumberField
           label="your number"
-          placeholder="such as 0.25 or 1/4"
+          placeholder="such as 12, 0.25 or 1/4"
           size={18}
           maxlength={MOST_LETTERS}
           value={given as string}

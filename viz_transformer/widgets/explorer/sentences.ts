@@ -75,7 +75,7 @@ function attends({ aggregate, heads }: DisplayedHead, isStrongest: boolean, weig
 
 function whyMasked({ entry, queryAxis, keyAxis }: DisplayedHead, query: number, key: number): string {
   const isLater = keyAxis.groups[key][0] > queryAxis.groups[query][0];
-  return entry.kind === "decoder" && isLater ? "it comes later" : "the mask closes it";
+  return entry.kind === "decoder" && isLater ? "it comes later" : "the mask hides it";
 }
 
 const inQuotes = (name: string) => `“${shortened(name, LETTERS)}”`;
@@ -88,7 +88,7 @@ export function headline(snapshot: Snapshot): Piece[] {
   const { mode, sections, lit, pictureOf, problem, entry, chosen } = snapshot;
   if (mode === "wall") return [wallInWords(sections)];
   const shown = pictureOf(lit.kind);
-  if (!shown.weights) return [problem || "This head is on its way"];
+  if (!shown.weights) return [problem || "This head is loading"];
   const active = activeInWords(shown, lit);
   if (active) return active;
   const label = entry.labels?.[chosen.layer]?.[chosen.head];
@@ -103,8 +103,8 @@ function wallInWords(sections: Snapshot["sections"]): string {
   if (labels.length !== all || sections.some(({ signed }) => signed)) return `All ${all} heads`;
   if (clear) return `${clear} of ${all} heads have a clear pattern`;
   return sections.every(({ rows }) => rows < FEW_ROWS)
-    ? `All ${all} heads: so short a text proves no pattern`
-    : `No pattern of these ${all} heads is beyond chance in this text`;
+    ? `All ${all} heads: the text is too short to establish a pattern`
+    : `No pattern of these ${all} heads is stronger than chance in this text`;
 }
 
 /** The line below: where, in the linked columns, the word that is read has looked itself. */

@@ -9,7 +9,7 @@ import type { Picture, Room } from "./room.ts";
 import { headingOf } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-const WAITING = { caption: "This head is on its way.", heads: [], rows: [], placeOf: () => null };
+const WAITING = { caption: "This head is loading.", heads: [], rows: [], placeOf: () => null };
 
 interface TableProps {
   room: Room;

@@ -16,7 +16,7 @@ import { indices } from "../base/scales.ts";
 
 export const CACHE_BYTES = 64e6;
 export const SLOW =
-  "Waiting for Python, which is busy or gone. If the notebook was opened again, run this cell.";
+  "Waiting for Python, which is busy or has stopped. If the notebook was opened again, run this cell.";
 
 const MOST_PENDING = 3; // requests under way
 const WAIT_MS = 2500; // after this long without a reply the viewer is told

@@ -187,7 +187,7 @@ function Inspector({ frame, card }: PartProps) {
             <b>{card.label.name}</b>: {card.label.sentence}.
           </>
         ) : (
-          "No name holds for this head over these texts."
+          "No label holds for this head over these texts."
         )}
       </p>
       <p class="vt-equation">

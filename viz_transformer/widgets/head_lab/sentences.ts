@@ -89,7 +89,7 @@ export function flipInWords(factors: readonly Factor[], columns: readonly Column
 export function effectInWords(effect: Effect | undefined, count: number, what = "the loss"): string {
   if (!effect) return "";
   const by = formatNumber(Math.abs(effect.lossChange), 3);
-  const signed = effect.lossChange > 0 ? `adds ${by} to ${what}` : `takes ${by} off ${what}`;
+  const signed = effect.lossChange > 0 ? `raises ${what} by ${by}` : `lowers ${what} by ${by}`;
   const place = effect.rank === 1 ? `the most of ${count} heads` : `rank ${effect.rank} of ${count} heads`;
   const effected = count ? `${signed}: ${place}` : signed;
   return `Switched off alone, it ${Number(by) ? effected : `leaves ${what} as it is`}.`;

@@ -47,10 +47,10 @@ export function headlineOf(starts: Starts, chosen: Chosen): Piece[] {
   ];
 }
 
-/** The loss beside that of an even bet, and how often the model repeats. */
+/** The loss beside that of a uniform guess, and how often the model repeats. */
 export const lineOf = (starts: Starts, { index }: Chosen): string =>
-  `Loss ${formatNumber(starts.losses[index], 1)}; an even bet gives ${formatNumber(evenLoss(starts), 2)}. ` +
-  `At ${Math.round(100 * starts.echoes[index]!)}% of all positions it just repeats the word it has read.`;
+  `Loss ${formatNumber(starts.losses[index], 1)}; a uniform guess gives ${formatNumber(evenLoss(starts), 2)}. ` +
+  `At ${Math.round(100 * starts.echoes[index]!)}% of all positions it repeats the word that it has read.`;
 
 /** A sentence by its words, without the sign of its beginning. */
 export const sentenceText = ({ read, tokens }: Starts, sentence: number): string =>

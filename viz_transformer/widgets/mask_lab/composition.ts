@@ -164,7 +164,7 @@ export function describeMaskCell(composed: ComposedMask, b: number, q: number, k
   if (composed.painted.some((cell) => cell[0] === b && cell[1] === q && cell[2] === k))
     return `${says}: painted by hand.`;
   if (composed.isInverted)
-    return `${says}: the right mask ${may ? "closes" : "opens"} it, and this one is inverted.`;
+    return `${says}: the right mask ${may ? "hides" : "allows"} it, and this one is inverted.`;
   const reasons = composed.parts
     .filter((part) => !part.at(b, q, k))
     .map((part) => barringReason(part, composed, b));

@@ -69,8 +69,8 @@ function Libraries(props: PanelProps) {
     <div aria-busy={isAwaited}>
       <p>
         {empty.includes(row)
-          ? `${word} at position ${row} may attend to nothing. A softmax must sum to 1, so each library has an answer of its own.`
-          : `${word} at position ${row}: where a row has a key to attend to, all libraries agree. Where it has none (∅, as with left padding), they do not.`}
+          ? `${word} at position ${row} may attend to no key. A softmax must sum to 1, so libraries return different weights.`
+          : `${word} at position ${row}: where a row has an allowed key, all libraries agree. Where it has none (∅, as with left padding), they do not.`}
       </p>
       {answered.length > 0 && (
         <div class="vt-scrolled" tabIndex={0} data-lm-suppress-shortcuts="true">
@@ -111,9 +111,9 @@ function Libraries(props: PanelProps) {
           </table>
         </div>
       )}
-      {found.map(({ name, error }) => error && <p key={name}>{`✗ ${name} says: ${error}`}</p>)}
+      {found.map(({ name, error }) => error && <p key={name}>{`✗ ${name} raises an error: ${error}`}</p>)}
       {problem && (
-        <p class="vt-line">{`What torch and Hugging Face make of this row is not shown. ${problem}`}</p>
+        <p class="vt-line">{`The results of torch and Hugging Face for this row are not shown. ${problem}`}</p>
       )}
       {found.length > 0 && (
         <p class="vt-line">

@@ -85,9 +85,7 @@ export function ShuffledInspector({ traits }: { traits: Traits }) {
         {isOn ? "switched on" : "switched off"}. A bar is how far a word's output vector moves, as a share of
         its length.
       </p>
-      {!isOn && (
-        <p>Without positions the encoder is permutation equivariant: a word takes its vector along.</p>
-      )}
+      {!isOn && <p>Without positions the encoder is permutation equivariant: each word keeps its vector.</p>}
       <Code
         lines={[`view.answer({"order": [${order.join(", ")}], "positions_on": ${isOn ? "True" : "False"}})`]}
       />

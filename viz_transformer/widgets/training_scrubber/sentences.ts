@@ -36,7 +36,7 @@ export const followedInWords = (side: Side): string => plainText(gives({ ...side
 export function headlineOf(sides: readonly Side[]): Piece[] {
   const [first, other] = sides as [Side, Side?];
   const step = `Step ${stepOf(first)}: `;
-  if (!first.entry) return [`${step}the heads are on their way`];
+  if (!first.entry) return [`${step}the heads are loading`];
   if (!other) return [step, ...gives(first)];
   const verdicts = sides.map((side) => {
     const { right } = compared(side);

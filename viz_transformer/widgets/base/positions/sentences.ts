@@ -50,7 +50,7 @@ export function lineOfHand({ table, pair, position, isWave }: Told): string {
       : alike.length === table.rows - 1
         ? "everywhere else"
         : `at ${listed(alike)}`;
-  if (!isWave) return `Nearly the same two numbers stand ${where}.`;
+  if (!isWave) return `Nearly the same two numbers occur ${where}.`;
   const turn = tokens(wavelength(pair, table.cols, table.base));
   return `A turn takes ${turn} tokens. It points nearly the same way ${where}.`;
 }
