@@ -74,7 +74,7 @@ ROOMS = [
     "decoding",
     "recipes",
     "experiments",
-    "intervening",
+    "interpreting",
     "engine",
 ]
 #: What a trait holds, in Python's words; the first that fits.

@@ -1,12 +1,11 @@
 // The beam stepper's own decisions, without a browser.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import * as beam from "../../viz_transformer/widgets/beam_stepper/candidates.ts";
-import { layOut } from "../../viz_transformer/widgets/beam_stepper/river.ts";
 import * as say from "../../viz_transformer/widgets/beam_stepper/sentences.ts";
+import { test } from "node:test";
+import { plainText } from "../../viz_transformer/widgets/base/text.ts";
+import { layOut } from "../../viz_transformer/widgets/beam_stepper/river.ts";
 import { waysOf } from "../../viz_transformer/widgets/beam_stepper/ways.ts";
 import { assertNear, assertTable, floats, withoutMarks } from "./helpers.mjs";
 

@@ -2,30 +2,28 @@
 // means. tests/test_explorer_data.py holds what a page makes of a trace to Python's.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import * as grid from "../../viz_transformer/widgets/base/head_grid.ts";
-import { marksExplained } from "../../viz_transformer/widgets/base/text.ts";
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
-import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.ts";
-import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.ts";
 import * as displayed from "../../viz_transformer/widgets/explorer/displayed_head.ts";
-import { labelHeads } from "../../viz_transformer/widgets/explorer/head_labels.ts";
 import * as linked from "../../viz_transformer/widgets/explorer/linked_columns.ts";
+import * as columns from "../../viz_transformer/widgets/explorer/columns.ts";
+import * as told from "../../viz_transformer/widgets/explorer/readout.ts";
+import * as selection from "../../viz_transformer/widgets/explorer/selection.ts";
+import { test } from "node:test";
+import { marksExplained, plainText } from "../../viz_transformer/widgets/base/text.ts";
+import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.ts";
+import { createMemo } from "../../viz_transformer/widgets/explorer/caches.ts";
+import { scaled } from "../../viz_transformer/widgets/explorer/colour_scale.ts";
+import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.ts";
+import { labelHeads } from "../../viz_transformer/widgets/explorer/head_labels.ts";
 import { differenceLimit, measureTraces } from "../../viz_transformer/widgets/explorer/measured_trace.ts";
+import { twoDecimals } from "../../viz_transformer/widgets/explorer/measures.ts";
+import { csvOf } from "../../viz_transformer/widgets/explorer/saving.ts";
 import {
   activeInWords,
   headInWords,
   lineBelow,
   notes,
 } from "../../viz_transformer/widgets/explorer/sentences.ts";
-import { twoDecimals } from "../../viz_transformer/widgets/explorer/measures.ts";
-import { createMemo } from "../../viz_transformer/widgets/explorer/caches.ts";
-import { scaled } from "../../viz_transformer/widgets/explorer/colour_scale.ts";
-import * as columns from "../../viz_transformer/widgets/explorer/columns.ts";
-import { csvOf } from "../../viz_transformer/widgets/explorer/saving.ts";
-import * as told from "../../viz_transformer/widgets/explorer/readout.ts";
-import * as selection from "../../viz_transformer/widgets/explorer/selection.ts";
 import { assertNear, assertTable, floats, withoutMarks } from "./helpers.mjs";
 
 const NONE = { query: null, key: null };

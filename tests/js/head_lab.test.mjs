@@ -2,20 +2,19 @@
 // confidence to Python's.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-
-import { STOPPED } from "../../viz_transformer/widgets/base/waits.ts";
 import * as changes from "../../viz_transformer/widgets/head_lab/changes.ts";
+import * as sentences from "../../viz_transformer/widgets/head_lab/sentences.ts";
+import { test } from "node:test";
+import { plainText } from "../../viz_transformer/widgets/base/text.ts";
+import { STOPPED } from "../../viz_transformer/widgets/base/waits.ts";
+import { columnsOf, runsOf } from "../../viz_transformer/widgets/head_lab/changes.ts";
 import {
   headConfidence,
   headEffects,
   rankCorrelation,
 } from "../../viz_transformer/widgets/head_lab/effects.ts";
-import { columnsOf, runsOf } from "../../viz_transformer/widgets/head_lab/flip.ts";
 import { layOut, pathOf } from "../../viz_transformer/widgets/head_lab/layout.ts";
 import { createReplies } from "../../viz_transformer/widgets/head_lab/replies.ts";
-import * as sentences from "../../viz_transformer/widgets/head_lab/sentences.ts";
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import { assertNear, assertTable, withoutMarks } from "./helpers.mjs";
 
 const GENDER = { kind: "encoder", layer: 1, head: 3 };

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-
 import { answerMaskLab } from "../../viz_transformer/engine/answers/mask_lab.ts";
 import { readSafetensors } from "../../viz_transformer/engine/safetensors.ts";
 import { makeTextModel } from "../../viz_transformer/engine/text_model.ts";
+import { plainText } from "../../viz_transformer/widgets/base/text.ts";
 import { composeMask } from "../../viz_transformer/widgets/mask_lab/composition.ts";
 import {
   countLeaks,
@@ -18,7 +18,6 @@ import {
 import { firstLook, PRESETS } from "../../viz_transformer/widgets/mask_lab/presets.ts";
 import { maskRequest } from "../../viz_transformer/widgets/mask_lab/requests.ts";
 import { told, whyItMatters } from "../../viz_transformer/widgets/mask_lab/sentences.ts";
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import { assertTable, withoutMarks } from "./helpers.mjs";
 
 /** Each family with the sides of two sentences, as widgets/mask_lab/live.py reads them. */

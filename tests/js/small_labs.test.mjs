@@ -1,19 +1,22 @@
 // The own decisions of the labs that have few: block, figure, initial loss and model summary.
 
 import assert from "node:assert/strict";
+import * as machine from "../../viz_transformer/widgets/model_summary_lab/model_parts.ts";
 import { test } from "node:test";
-
-import { pngAddress } from "../../viz_transformer/widgets/base/png.ts";
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
+import { pngAddress } from "../../viz_transformer/widgets/base/bytes.ts";
+import { plainText } from "../../viz_transformer/widgets/base/text.ts";
 import {
   headlineOf as headlineOfBlock,
-  moveText,
   movesOf,
+  moveText,
 } from "../../viz_transformer/widgets/block_lab/spread.ts";
-import { headlineOf, lineOf, stdText } from "../../viz_transformer/widgets/initial_loss_lab/sentences.ts";
-import { logitsAt } from "../../viz_transformer/widgets/initial_loss_lab/starts.ts";
-import { headGrids } from "../../viz_transformer/widgets/model_summary_lab/head_grids.ts";
-import * as machine from "../../viz_transformer/widgets/model_summary_lab/model_parts.ts";
+import {
+  headlineOf,
+  lineOf,
+  logitsAt,
+  stdText,
+} from "../../viz_transformer/widgets/initial_loss_lab/starts.ts";
+import { headGrids } from "../../viz_transformer/widgets/model_summary_lab/model_parts.ts";
 import {
   billInWords,
   consequencesInWords,

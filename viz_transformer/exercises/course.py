@@ -126,9 +126,10 @@ class _Open(Check):
     exercise: Exercise = field(repr=False)  # it holds the right answer
     view: Any = field(repr=False)
 
-    def as_form(self) -> tuple[dict[str, Any], Any]:
+    def as_form(self) -> tuple[dict[str, Any], Any] | None:
         """Return what a page needs in order to ask and to check, see `form_of`; and the view to choose in."""
-        return form_of(self.exercise, in_view=self.view is not None), self.view
+        asked = form_of(self.exercise, in_view=self.view is not None)
+        return (asked, self.view) if asked else None
 
 
 def hint(name: str) -> Check:
@@ -145,7 +146,7 @@ def hint(name: str) -> Check:
     """
     hints = exercise(name).hints
     if not hints:
-        return unanswered("There is no hint to this one.")
+        return unanswered("This exercise has no hint.")
     _hints_given[name] += 1
     number = min(_hints_given[name], len(hints))
     return _Hint(False, f"Hint {number} of {len(hints)}: {hints[number - 1]}", answered=False)

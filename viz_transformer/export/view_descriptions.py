@@ -47,5 +47,6 @@ def display_descriptions(ids: Iterable[str]) -> None:
 
 def _forms_of(results: Mapping[int, Any]) -> dict[int, ExerciseForm]:
     """Return a form for each result that has one: an exercise that was not answered; by the cell's number."""
-    found = {number: getattr(result, "as_form", None) for number, result in results.items()}
-    return {number: ExerciseForm(*as_form()) for number, as_form in found.items() if callable(as_form)}
+    ways = {number: getattr(result, "as_form", None) for number, result in results.items()}
+    asked = {number: as_form() for number, as_form in ways.items() if callable(as_form)}
+    return {number: ExerciseForm(*each) for number, each in asked.items() if each}

@@ -13,9 +13,9 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.course_map import lesson_link, lesson_title
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import HuggingFaceReader, HuggingFaceText
-from viz_transformer.intervening import AttentionSite, find_sites
-from viz_transformer.intervening.blocks import BlockPart, read_blocks
-from viz_transformer.intervening.layer_parts import layer_steps
+from viz_transformer.interpreting import AttentionSite, find_sites
+from viz_transformer.interpreting.block_parts import BlockPart, read_blocks
+from viz_transformer.interpreting.layer_steps import layer_steps
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.model import EncoderOnly, Transformer, attend
 from viz_transformer.model.autoregressive import AutoregressiveModel
@@ -438,8 +438,8 @@ def parts_of(config: ModelConfig) -> dict[str, dict[str, Any]]:
                    "its id.", "token → id", 2, Vocabulary.encode),
         "embedding": (["embedding"], "Looks up a row of a learned table for each token: its vector.",
                       f"x = E[id]{scale}", 2, embed),
-        "positions": (["+ positions"], "Adds a pattern that depends on the position alone. Without it, the "
-                      "model could not distinguish word orders.", "x + P[position]", 6, positions),
+        "positions": (["+ positions"], "Adds a pattern that depends on the position alone, so that "
+                      "attention can depend on the word order.", "x + P[position]", 6, positions),
         "self_attention": (["self-", "attention"], "Each word's query is compared with every word's key. The "
                            f"weights say how much of each word's value it takes.{rotary}", head, 4, attend),
         "masked_self_attention": (["masked self-", "attention"], "Self-attention in which a word attends "

@@ -186,8 +186,8 @@ class AttentionStepper(View):
         if self._fetched is None or self._fetched[0] != place:
             if self._source is None:
                 raise SelectionError(
-                    f"this view shows {self._loaded}, and it has no live model that "
-                    "could show another; make it with vt.attention_stepper(translator, text)"
+                    f"this view shows {self._loaded} and has no live model for another; "
+                    "make it with vt.attention_stepper(translator, text)"
                 )
             self._fetched = (place, check_steps(self._source(*place)))
         return self._fetched[1]

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "Each column but the last is one part of an encoder block; the last, a norm over all words, is in "
-    "no block and is there for comparison. All are given the same vectors. The vector of one word "
-    "is then reversed: each number is multiplied by −1. Each cell shows how far a word's output moved, "
-    "and a line leads to every word that moved. Choose another word, or type another sentence."
+    "Each column but the last is one part of an encoder block; the last, a norm over all words, is in no "
+    "block and is shown for comparison. All are given the same vectors. The vector of one word is then "
+    "reversed: each number is multiplied by −1. Each cell shows how far a word's output moved, and a line "
+    "leads to every word that moved. Choose another word, or type another sentence."
 )
 
 

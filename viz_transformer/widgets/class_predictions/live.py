@@ -33,8 +33,9 @@ class Sharing:
         if not self.agreed:
             return "Your predictions are not counted with those of your class."
         return (
-            "Your predictions in progress.json may be counted with those of your class, without your name. "
-            "They stay in that file, which your teacher reads. vt.share_predictions(False) takes it back."
+            "Your predictions in progress.json may be counted with those of your class, without your "
+            "name. They stay in that file, which your teacher reads. vt.share_predictions(False) "
+            "withdraws this."
         )
 
 

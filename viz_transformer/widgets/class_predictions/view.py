@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "How many of the class gave each answer, the first time and after a discussion. No names are read. Only "
-    "files whose learners agreed are counted; vt.share_predictions() in a lesson agrees."
+    "How many of the class gave each answer, the first time and after a discussion. No names are read. "
+    "Only files whose learners agreed are counted; they agree with vt.share_predictions() in a lesson."
 )
 
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "Every token of the vocabulary is a point. No plane keeps more of the vectors' variance than this "
-    "one, but it keeps only a part, so two points can look close and be far apart. The list compares "
-    "the whole vectors: 1 is the same direction, 0 a right angle. Of a large vocabulary some tokens are "
-    "drawn, those that you look for and what is near them."
+    "Every token of the vocabulary is a point. This plane keeps more of the vectors' variance than any "
+    "other, but only a part, so two points can look close although their vectors are far apart. The list "
+    "compares the whole vectors: 1 is the same direction, 0 a right angle. Of a large vocabulary only "
+    "some tokens are drawn: those that you look for and their neighbours."
 )
 _ZOOMS = (1, 2, 4, 8)
 

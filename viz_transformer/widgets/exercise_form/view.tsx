@@ -15,13 +15,7 @@ function ExerciseForm({ frame }: { frame: Frame<Traits> }) {
       <p class="vt-question">
         {asked.name} · {asked.title}
       </p>
-      {asked.kind === "code" ? (
-        <p class="vt-how">
-          Answer it in Jupyter, where Python checks it: <code>viz-transformer lab</code> opens the lessons.
-        </p>
-      ) : (
-        <Answered asked={asked} frame={frame} />
-      )}
+      <Answered asked={asked} frame={frame} />
       <Hints hints={asked.hints} />
     </div>
   );
@@ -76,7 +70,6 @@ function Answered({ asked, frame }: { asked: Asked; frame: Frame<Traits> }) {
   );
 }
 
-/** Hints, one more at each click. */
 function Hints({ hints }: { hints: string[] }) {
   const newest = useRef<HTMLParagraphElement>(null);
   const [nShown, setShown] = useState(0);

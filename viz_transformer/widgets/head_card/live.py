@@ -19,7 +19,7 @@ from viz_transformer.analysis import head_card as sum_up
 from viz_transformer.corpus import draw
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import is_huggingface
-from viz_transformer.intervening import find_sites, interventions
+from viz_transformer.interpreting import find_sites, interventions
 from viz_transformer.language_model import LanguageModel, load_language_model
 from viz_transformer.masked_model import MaskedModel
 from viz_transformer.model import HeadChange, Interventions

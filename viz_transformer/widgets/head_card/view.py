@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 #: From a layer and a head to its card.
 CardOf = Callable[[int, int], HeadCard]
 _ABOUT = (
-    "One attention head over many texts. Bars: how much of its weight lies how far before or after the "
-    "query, and dotted how much even attention would put there. Rows: examples, from those that follow the "
-    "pattern most to those that do not. Points: all heads; choose one to see its card."
+    "One attention head over many texts. Bars: the share of its weight at each distance before or after "
+    "the query; dotted, the share with equal weights. Rows: examples, from those that follow the pattern "
+    "most to those that do not. Points: all heads; choose one to see its card."
 )
 #: A page carries so many examples' keys at most: a window around the query and what it looks at.
 _MOST_KEYS = 60

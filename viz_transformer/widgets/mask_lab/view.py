@@ -34,8 +34,8 @@ POLARITIES = ("may", "may_not", "additive")
 EDITS = ("word", "padding")
 _ABOUT = (
     "Each row is a query, the word that attends, and each column a key, a word to attend to. The mask "
-    "closes the hatched cells. Change one word, and the leak meter shows which outputs of a live model "
-    "move: a word that the mask closes must not move them."
+    "hides the hatched cells. Change one word, and the leak meter shows which outputs of a live model "
+    "move: a word that the mask hides must not move them."
 )
 #: A smaller change is float32's rounding and no leak; leaks.ts has the same number.
 UNMOVED = 1e-4
@@ -316,7 +316,7 @@ class MaskLab(View):
         return (
             f"Mask of {self.kind} attention for sentence {self.sentence}, made of "
             f"{', '.join(parts) or 'no part'}: {mask.shape[0]} queries, {mask.shape[1]} keys, "
-            f"{int((~mask).sum())} of {mask.size} cells closed (hatched). "
+            f"{int((~mask).sum())} of {mask.size} cells masked (hatched). "
             + (f"May attend to nothing: {', '.join(empty)}." if empty else "Every row has a key.")
         )
 

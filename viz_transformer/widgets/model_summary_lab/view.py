@@ -42,9 +42,9 @@ SIZES = {
 #: Parts of the model: five of the encoder, eight of the decoder.
 N_PARTS = 13
 _ABOUT = (
-    "The encoder and the decoder, each read from the bottom up: each box shows the shapes of what it "
-    "makes, and on its right the number of its parameters. Change a size, and everything that depends "
-    "on it is marked. Choose a box to see how its parameters are counted."
+    "The encoder and the decoder, each read from the bottom up: each box shows the shape of its output, "
+    "and on its right the number of its parameters. Change a size, and everything that depends on it is "
+    "marked. Choose a box to see how its parameters are counted."
 )
 
 

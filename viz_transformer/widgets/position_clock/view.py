@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "Two dimensions of a table of positions place the tip of a clock hand: the first is how far up "
-    "it points, the second how far to the right. Below them is the whole table, a column for each "
-    "position; green is above 0, brown below. Drag the hand, the waves, the table or the cursor to "
-    "choose a position, and the ring beside the table to choose another hand. A ring on a wave marks "
-    "a position where this hand points nearly the same way."
+    "Two dimensions of a table of positions give the tip of a clock hand: the first how far up it points, "
+    "the second how far to the right. Below them is the whole table, a column for each position; green "
+    "is above 0, brown below. Drag the hand, the waves, the table or the cursor to choose a position, and "
+    "the ring beside the table to choose another hand. A ring on a wave marks a position where this hand "
+    "points nearly the same way."
 )
 
 

@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 ENCODINGS = ("sinusoidal", "learned", "rotary", "none")
 _COUNTED = ("pair", "position", "shift")
 _ABOUT = (
-    "Attention by itself ignores the order of words, so it is added to them: a column of this table for "
-    "each position. Two of its numbers place the tip of a clock hand, the first up, the second to the "
-    "right; green is above 0, brown below. Fast hands distinguish neighbours but come round again; slow "
-    "ones distinguish distant positions but not neighbours. Drag the hand, the waves, the table or the "
-    "cursor to choose a position, and the ring beside the table to choose a hand. The steps below show "
-    "where positions look alike, how alike two are, a sentence that moves, and a live model whose words "
-    "are shuffled."
+    "Attention does not depend on the order of the words, so a column of this table is added for each "
+    "position. Two of its numbers give the tip of a clock hand, the first up, the second to the right; "
+    "green is above 0, brown below. Fast hands distinguish neighbours but repeat; slow ones distinguish "
+    "distant positions but not neighbours. Drag the hand, the waves, the table or the cursor to choose a "
+    "position, and the ring beside the table to choose a hand. The steps below show where positions look "
+    "alike, how alike two are, a sentence that moves, and a live model whose words are shuffled."
 )
 
 

@@ -26,7 +26,7 @@ LIMIT = float(SHARED["limits"]["score"])
 TIMES = tuple(map(float, SHARED["limits"]["times"]))
 _MOST = 12  # keys: with more, bars and names would be too small
 _ABOUT = (
-    "One query's scores with a few keys, and the weights that softmax makes of them: e to the power "
+    "One query's scores with a few keys, and the weights that softmax computes from them: e to the power "
     "of each score, divided by their sum. Drag the end of a score's bar, or multiply all scores."
 )
 

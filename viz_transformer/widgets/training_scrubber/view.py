@@ -27,13 +27,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "A model as it was at chosen moments of its training. Drag the knob along the loss: the loss falls, "
-    "the text becomes right, and the heads, which attend to all words alike at first, learn to pick "
-    "some out. The pictures above the loss are one head at some of the moments, each above its step. "
-    "Every head reads the right text, so its words are the same at every moment. Choose a cell to "
-    "follow its weight."
+    "A model as it was at chosen moments of its training. Drag the handle along the loss: the loss falls, "
+    "the text becomes right, and the weights of the heads, nearly equal at first, become sharper. The "
+    "pictures above the loss are one head at some of the moments, each above its step. The decoder's "
+    "input is always the right text, so its words are the same at every moment. Choose a cell to follow "
+    "its weight."
 )
-_ABOUT_TWO = " Two runs are side by side: on the right is the moment of the second whose step is nearest."
+_ABOUT_TWO = (
+    " Two runs are shown side by side: on the right is the moment of the second whose step is nearest."
+)
 
 
 class TrainingScrubber(View):

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import traitlets
 
-from viz_transformer.attribution import score_parts
 from viz_transformer.errors import UserError
+from viz_transformer.interpreting import score_parts
 from viz_transformer.trace import ForwardTrace, ScoreParts
 from viz_transformer.translator import Translation, Translator
 from viz_transformer.vocabulary import (
