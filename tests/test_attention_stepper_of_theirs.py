@@ -80,7 +80,7 @@ def test_a_query_is_named_as_people_write_it() -> None:
     assert_refused(
         [
             (lambda: stepper(query="Marx"), "'Marx' is not in 'Jo hn ·gave ·Mary ·the ·cat ·the'"),
-            (lambda: stepper(query="the"), "'the' stands at positions .4, 6."),
+            (lambda: stepper(query="the"), "'the' is at positions .4, 6."),
         ]
     )
 

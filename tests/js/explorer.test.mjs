@@ -92,7 +92,7 @@ test("a rank counts what may be looked at, and equals share the better rank", ()
   assert.deepEqual([strongest(5), strongest(2)], ["1,3,2", "1,0"]);
 });
 
-test("the headline does not call a weak weight looking, nor what the mask closes", () => {
+test("the headline does not call a weak weight looking, nor what the mask hides", () => {
   const masked = Uint8Array.from([0, 1, 0, 0]);
   const encoder = pictureOf("encoder", ["a", "b"], ["a", "b"], [0.4, 0.35, 1, 0]);
   const several = { ...encoder, aggregate: "mean", heads: Array.of([0, 0], [0, 1]) };
@@ -106,7 +106,7 @@ test("the headline does not call a weak weight looking, nor what the mask closes
     [several, 0, 1, "Reading a, these 2 heads look at b: 35%"],
     [{ ...encoder, aggregate: "rollout" }, 1, null, "Reading b, its vector is made of a: 100%"],
     [decoder, 0, 1, "el may not attend to el: it comes later"],
-    [padded, 0, 1, "a may not attend to <pad>: the mask closes it"],
+    [padded, 0, 1, "a may not attend to <pad>: the mask hides it"],
   ]);
 });
 

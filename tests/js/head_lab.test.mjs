@@ -103,8 +103,8 @@ test("what a change costs is told by the loss and the word that it moved most", 
   assertTable(
     (lossChange, rank) => sentences.effectInWords({ ...effect, lossChange, rank }, 24),
     [
-      [0.1041, 1, "Switched off alone, it adds 0.104 to the loss: the most of 24 heads."],
-      [-0.0021, 4, "Switched off alone, it takes 0.002 off the loss: rank 4 of 24 heads."],
+      [0.1041, 1, "Switched off alone, it raises the loss by 0.104: the most of 24 heads."],
+      [-0.0021, 4, "Switched off alone, it lowers the loss by 0.002: rank 4 of 24 heads."],
       [-0.0001, 9, "Switched off alone, it leaves the loss as it is."],
     ],
   );

@@ -66,7 +66,7 @@ test("a place's scores follow those of the sentences before it, and an echo is c
   assert.equal(says(0, 0), "After <sos> the largest logit is that of gato");
   assert.equal(
     lineOf(starts, { index: 1, sentence: 0, place: 1 }),
-    "Loss 294.0; an even bet gives 1.10. At 100% of all positions it just repeats the word it has read.",
+    "Loss 294.0; a uniform guess gives 1.10. At 100% of all positions it repeats the word that it has read.",
   );
   assert.equal([0.005, 512 ** -0.5, 1, 2].map(stdText).join(), "0.005,0.0442,1,2");
 });

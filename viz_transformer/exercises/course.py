@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -160,6 +161,10 @@ class _Hint(Check):
         return ""
 
 
+#: The part before the number in the name of an exercise of *Going further*: ``"scoring."``.
+_TOPIC = re.compile(r"^[a-z_]+\.(?=\d)")
+
+
 @dataclass(frozen=True)
 class Progress:
     """How far a learner has come.
@@ -173,7 +178,7 @@ class Progress:
     def __str__(self) -> str:
         """Return a line for each lesson or exercise."""
         return "\n".join(
-            f"{'✓' if done == of else '○'} {name}" + (f"  {done} of {of}" if of > 1 else "")
+            f"{'✓' if done == of else '○'} {_TOPIC.sub('', name)}" + (f"  {done} of {of}" if of > 1 else "")
             for name, done, of in self.rows
         )
 
