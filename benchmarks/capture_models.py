@@ -59,7 +59,7 @@ def run() -> Table:
             ),
         ),
         versions=(("torch", torch.__version__), ("transformers", version("transformers"))),
-        page="capture.md",
+        page="captured_models.md",
         files=((LISTED, verified(results)),),
     )
 

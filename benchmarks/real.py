@@ -17,7 +17,7 @@ from benchmarks.forward import median_ratio
 from benchmarks.memory import can_be_measured, in_a_fresh_process, peak_mib
 from benchmarks.table import Goal, Table
 from tools import real_models
-from viz_transformer.intervening import find_sites
+from viz_transformer.interpreting import find_sites
 
 TEXT = "When Mary and John went to the store, John gave a drink to"
 N_TOKENS, ROUNDS = 300, 11

@@ -38,7 +38,7 @@ from viz_transformer.attribution import (
     value_weighted,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.intervening import find_sites
+from viz_transformer.interpreting import find_sites
 
 PICTURE, OTHER = pictures()
 SOUND, OTHER_SOUND = sounds()

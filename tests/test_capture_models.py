@@ -27,7 +27,7 @@ from tests.support.zoo_tests import each_configuration
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.verified_classes import verified_classes
 
-PAGE = Path(__file__).parents[1] / "docs" / "capture.md"
+PAGE = Path(__file__).parents[1] / "docs" / "captured_models.md"
 #: Some of each kind: text in, text to text, pictures, sound, sinks, experts, bands, windows, chunks, scores,
 #: a causal mask that the modules do not declare, layers that do not attend.
 SAMPLE = (

@@ -26,7 +26,7 @@ from tests.support.huggingface_models import BERT_SIZES, frozen, hf, same, state
 from tests.support.refusals import assert_refused
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import HuggingFaceText
-from viz_transformer.intervening import AttentionSite, find_sites
+from viz_transformer.interpreting import AttentionSite, find_sites
 from viz_transformer.model import HeadChange, Interventions, TracedTransformer
 from viz_transformer.widgets.head_lab.live import ablate
 

@@ -14,9 +14,8 @@ import viz_transformer as vt
 from tests.support.attending_models import ARCHITECTURES, IDS, N_HEADS, N_WORDS, NanoAttention, built
 from tests.support.huggingface_models import frozen, same, state, tiny
 from viz_transformer._work import Stopped, Work
-from viz_transformer.intervening import apart, find_sites
-from viz_transformer.intervening.apart import RunsApart
-from viz_transformer.intervening.kept_run import tensors_in
+from viz_transformer.interpreting import batched_runs, find_sites
+from viz_transformer.interpreting.batched_runs import BatchedRuns, tensors_in
 from viz_transformer.model import HeadChange
 
 
@@ -68,7 +67,7 @@ def test_every_architecture_is_ranked_as_by_a_loop(name: str) -> None:
 
 def test_a_run_begins_at_the_layer_that_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two prompts at once."""
-    monkeypatch.setattr(apart, "MOST_POSITIONS", 2 * 5 * N_HEADS)  # a layer's heads in each batch
+    monkeypatch.setattr(batched_runs, "MOST_POSITIONS", 2 * 5 * N_HEADS)  # a layer's heads in each batch
     sizes = {"n_embd": 16, "n_positions": 8, "n_layer": 6, "n_head": N_HEADS}
     model = tiny("GPT2LMHeadModel", vocab_size=N_WORDS, **sizes)
     ran = assert_as_by_the_plain_loop(model, first_of, input_ids=torch.cat([IDS, IDS.flip(1)]))
@@ -78,7 +77,9 @@ def test_a_run_begins_at_the_layer_that_it_changes(monkeypatch: pytest.MonkeyPat
 
 def test_an_encoder_is_run_once_for_all_heads_of_the_decoder() -> None:
     model, given = built("Marian")
-    runs = RunsApart(model, lambda n: model(**{name: ids.expand(n, -1) for name, ids in given.named.items()}))
+    runs = BatchedRuns(
+        model, lambda n: model(**{name: ids.expand(n, -1) for name, ids in given.named.items()})
+    )
     ran = Counter[str]()
     handle = nn.modules.module.register_module_forward_pre_hook(
         lambda module, _: ran.update([type(module).__name__])

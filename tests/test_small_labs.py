@@ -213,7 +213,7 @@ def test_the_initial_loss_lab_describes_and_draws_the_choice() -> None:
     lab = vt.initial_loss_lab(hand_made_starts(), [1.0, 0.5, 2.0], sentence=0, place=1)
     assert lab.stds == (0.5, 1.0, 2.0)
     assert repr(lab) == "InitialLossLab(std=1, sentence=0, place=1)"
-    assert "standard deviation 1: loss 102.0, where an even bet gives 1.79" in lab.alt_text()
+    assert "standard deviation 1: loss 102.0, where a uniform guess gives 1.79" in lab.alt_text()
     assert "After “<sos> gato”" in lab.alt_text()
     left, right = lab.figure().axes
     start = hand_made_starts().start(1.0)

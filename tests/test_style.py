@@ -1,4 +1,4 @@
-"""docs/style.md's list of words that we do not use, held against everything that people read."""
+"""docs/contributing/style.md's list of words that we do not use, held against everything that people read."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import nbformat
 
 from tests.support.source_code import MODULES, PACKAGE, ROOT, SCRIPTS, for_each
 
-STYLE = ROOT / "docs" / "style.md"
+STYLE = ROOT / "docs" / "contributing" / "style.md"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 READ = [
     *MODULES,
     *SCRIPTS,
     *sorted(path for path in PACKAGE.rglob("*.css") if path.parent.name != "static"),
     *sorted(ROOT.glob("*.md")),
-    *sorted(path for path in ROOT.glob("docs/*.md") if path != STYLE),
+    *sorted(path for path in ROOT.glob("docs/**/*.md") if path != STYLE),
     *sorted(ROOT.glob("teaching/**/*.md")),
     *sorted(ROOT.glob("teaching/**/*.py")),
     *sorted(ROOT.glob("benchmarks/*.py")),
@@ -28,7 +28,7 @@ READ = [
 
 
 def words_not_used() -> list[str]:
-    """The first column of the list in docs/style.md."""
+    """The first column of the list in docs/contributing/style.md."""
     _, table = STYLE.read_text(encoding="utf-8").split("## Words we do not use")
     rows = re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE)[1:]  # without the table's head
     return [word.strip() for row in rows for word in row.split(",")]
@@ -54,7 +54,7 @@ def test_the_list_is_read() -> None:
 
 @for_each(READ)
 def test_it_is_written_in_the_words_of_today(path: Path) -> None:
-    assert not (found := NEVER.findall(text_of(path))), f"{found}: see docs/style.md"
+    assert not (found := NEVER.findall(text_of(path))), f"{found}: see docs/contributing/style.md"
 
 
 def test_exercises_have_their_number_and_their_title_in_every_lesson() -> None:

@@ -31,7 +31,7 @@ class Size:
         exercises: that are checked.
         predictions: that students make, without the questions about earlier lessons.
         views: cells that show a view.
-        stated: the minutes that it says it takes; None if it does not say so.
+        stated: the minutes that it states; None if it states none.
     """
 
     words: int

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from viz_transformer._text import given_text
 from viz_transformer.errors import UserError
-from viz_transformer.intervening import interventions
-from viz_transformer.intervening.apart import RunsApart
-from viz_transformer.intervening.metric import (
+from viz_transformer.interpreting import interventions
+from viz_transformer.interpreting.batched_runs import BatchedRuns
+from viz_transformer.interpreting.metric import (
     class_names,
     difference,
     logits_of_output,
@@ -71,7 +71,7 @@ class HuggingFaceScores:
             given_text(given) if self._features is None else _LABELS.get(model.main_input_name, "a sound")
         )
         self._newest: tuple[Any, Any] = (None, None)  # the scores that were asked for last, and of what
-        self._known: tuple[Any, RunsApart | None, dict[HeadChange, Tensor]] = (None, None, {})
+        self._known: tuple[Any, BatchedRuns | None, dict[HeadChange, Tensor]] = (None, None, {})
         self._row(self.text)
 
     def answer(self, text: str, changes: Interventions | None = None) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ class HuggingFaceScores:
                     **{name: each.expand(n_rows, *each.shape[1:]) for name, each in given.items()}
                 )
 
-            self._known = (of, RunsApart(self.model, run), {})
+            self._known = (of, BatchedRuns(self.model, run), {})
         _, runs, known = self._known
         missing = [change for change in changes if change not in known]
         assert runs is not None

@@ -3,21 +3,20 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-
 import { pageModel, revivedState } from "../../viz_transformer/export/page.ts";
+import { decodeWeights } from "../../viz_transformer/widgets/base/bytes.ts";
 import { colourOf, colourRamp, STOPS, textColourOn } from "../../viz_transformer/widgets/base/colour.ts";
 import { paintThumbnail, paintWeights } from "../../viz_transformer/widgets/base/pixels.ts";
 import {
+  differences,
   elide,
   formatNumber,
   formatWeight,
-  weightDigits,
   joinPieces,
   runningText,
   visible,
+  weightDigits,
 } from "../../viz_transformer/widgets/base/text.ts";
-import { differences } from "../../viz_transformer/widgets/base/text_difference.ts";
-import { decodeWeights } from "../../viz_transformer/widgets/base/weights.ts";
 import { assertTable } from "./helpers.mjs";
 
 /** Colours that are their own numbers, from 0 to 255. */

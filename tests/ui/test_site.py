@@ -128,7 +128,7 @@ def test_what_follows_a_question_waits_behind_a_curtain_until_it_is_answered(pag
         asked, answer = page.locator(".vt-prediction").first, page.get_by_text("There are eight.")
         code = page.locator(".code_cell:has(.vt-prediction) > .vt-folded").first
         asked.scroll_into_view_if_needed()
-        expect(asked).to_contain_text("The text below waits behind this curtain until you answer.")
+        expect(asked).to_contain_text("The text below is hidden until you answer.")
         expect(answer).to_be_hidden()
         expect(code).to_be_hidden()
         if name == "01_first":

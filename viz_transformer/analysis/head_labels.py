@@ -38,7 +38,7 @@ from viz_transformer.trace import FloatArray, ForwardTrace, shares_of
 #: The share of its weight that a head must put where its name says, mean over the rows. Above one
 #: half, a mixture of two patterns is neither.
 MIN_WEIGHT = 0.6
-#: The greatest probability with which blind looking may reach the same mean.
+#: The greatest probability with which random attention may reach the same mean.
 MAX_CHANCE = 0.001
 #: The entropy, as a share of its maximum, from which a head is broad. Scores drawn from
 #: N(0, 1) leave about 0.8.
@@ -320,7 +320,7 @@ def _monotone(heads: Sequence[_Rows]) -> HeadLabel | None:
         return None
     sentence = (
         f"looks further on from query to query: where it looks correlates with their order at "
-        f"{evidence:.2f}, over {n_rows} rows; blind looking gives about 0.00"
+        f"{evidence:.2f}, over {n_rows} rows; random attention gives about 0.00"
     )
     return HeadLabel("monotone alignment", evidence, 0.0, n_rows, sentence)
 

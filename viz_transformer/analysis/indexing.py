@@ -37,7 +37,7 @@ def word_index(tokens: Sequence[str], word: int | str) -> int:
         if len(places) == 1:
             return places[0]
         if places:
-            raise UserError(f"{word!r} stands at positions {places}; give the one you mean")
+            raise UserError(f"{word!r} is at positions {places}; give one of them")
     elif isinstance(word, int | np.integer) and 0 <= word < len(tokens):
         return word
     sentence = " ".join(re.sub("^[Ġ▁]+", lambda marks: "·" * len(marks[0]), token) for token in tokens)

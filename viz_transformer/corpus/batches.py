@@ -45,7 +45,7 @@ class Batch:
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """What it is to predict at each position, the next id of the target [batch, target - 1]."""
+        """What the model should predict at each position, the next id of the target [batch, target - 1]."""
         return self.target[:, 1:]
 
 
@@ -55,7 +55,7 @@ class TextBatch:
 
     Attributes:
         ids: what the model reads.
-        labels: what it is to predict; padding where nothing is.
+        labels: what the model should predict; padding where no prediction counts.
         weights: how much each text counts in the loss, as in `Batch`.
     """
 

@@ -103,7 +103,7 @@ class Verb:
         return {verb: share for verb in self.spanish for kind, share in verb.objects.items() if kind in kinds}
 
 
-#: Of a group of people whose sexes are not told, this share of the feminine's weight remains: Spanish
+#: Of a group of people whose sexes are not stated, this share of the feminine's weight remains: Spanish
 #: uses the masculine for mixed groups.
 FEMININE_PLURAL = 0.5
 

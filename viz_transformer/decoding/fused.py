@@ -80,7 +80,7 @@ class FusedSteps:
         self._memory = torch.stack(sources) if sources else None
         self._mask = cache.source_mask
         if self._mask is not None and self._mask.all():
-            self._mask = None  # nothing to hide: one addition less
+            self._mask = None  # no key is hidden: one addition less
         last = model.decoder.norm
         self._last_norm = _read_norm(last) if isinstance(last, nn.LayerNorm) else None
         #: Keys and values of the target, [2 · layer, row, head, room, d_head].

@@ -2,10 +2,9 @@
 //
 // They are an argument of a call, and leave the model as it was. The messages are those of Python.
 
-import { NotInPage, UserError } from "./errors.ts";
-import { repr } from "./repr.ts";
-import type { Kind } from "./trace.ts";
+import { NotInPage, repr, UserError } from "./errors.ts";
 import type { Config } from "./parameters.ts";
+import type { Kind } from "./trace.ts";
 
 /** One head scaled, or made to look elsewhere */
 export interface HeadChange {

@@ -198,12 +198,12 @@ class Array:
             return Check(False, ROUNDED)
         wrong = np.argwhere(~np.isclose(found, wanted, rtol=0, atol=self.tolerance))
         at = tuple(map(int, wrong[0]))
-        place = f" at {list(at)}" if at else ""
+        place = f", at {list(at)}" if at else ""
         first = short_number(found[at]) if found.dtype.kind != "b" else str(found[at])
         return Check(
             False,
-            f"{wanted.size - len(wrong)} of {wanted.size} values are right; the first that is not, "
-            f"{first}, stands{place}.",
+            f"{wanted.size - len(wrong)} of {wanted.size} values are right; the first wrong one is "
+            f"{first}{place}.",
         )
 
     def _near(self, found: np.ndarray, wanted: np.ndarray) -> bool:
@@ -274,7 +274,7 @@ class Function:
         found = call_each(answer, draws)
         wanted = call_each(self.reference, draws)  # after it, so that it can't be looked up
         if found and found[0] is ...:
-            return unanswered("The function still returns the three dots: write what it is to do.")
+            return unanswered("The function still returns the three dots: write its body.")
         if name := forbidden_name(answer, self.forbidden):
             return Check(False, self.forbidden[name])
         if self._agree(found, wanted):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -146,7 +147,7 @@ def hint(name: str) -> Check:
     """
     hints = exercise(name).hints
     if not hints:
-        return unanswered("There is no hint to this one.")
+        return unanswered("This exercise has no hint.")
     _hints_given[name] += 1
     number = min(_hints_given[name], len(hints))
     return _Hint(False, f"Hint {number} of {len(hints)}: {hints[number - 1]}", answered=False)
@@ -158,6 +159,10 @@ class _Hint(Check):
     @property
     def verdict(self) -> str:
         return ""
+
+
+#: The part before the number in the name of an exercise of *Going further*: ``"scoring."``.
+_TOPIC = re.compile(r"^[a-z_]+\.(?=\d)")
 
 
 @dataclass(frozen=True)
@@ -173,7 +178,7 @@ class Progress:
     def __str__(self) -> str:
         """Return a line for each lesson or exercise."""
         return "\n".join(
-            f"{'✓' if done == of else '○'} {name}" + (f"  {done} of {of}" if of > 1 else "")
+            f"{'✓' if done == of else '○'} {_TOPIC.sub('', name)}" + (f"  {done} of {of}" if of > 1 else "")
             for name, done, of in self.rows
         )
 

@@ -1,4 +1,4 @@
-"""Exercises of the notebook that goes further on decoding: the cache, a narrow miss, a tie, top-p."""
+"""Exercises of the notebook that goes further on decoding: the cache, a pruned candidate, a tie, top-p."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     _STEPS * (_STEPS - 1) / 2,
-                    "You started with a step that reads nothing. Step 1 reads <sos>, and step 20 "
-                    "reads 20 tokens.",
+                    "You started with a step that reads no token. Step 1 reads <sos>, and step 20 reads "
+                    "20 tokens.",
                 ),
                 Mistake(
                     _STEPS,
@@ -101,7 +101,7 @@ EXERCISES = (
     ),
     Exercise(
         "decoding.2",
-        "Measure how narrowly a text is missed",
+        "Measure how close a pruned candidate was",
         Number(
             0.229,
             (
@@ -112,7 +112,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     0.331,
-                    "That is maestro in step 2. By then la maestra is already lost: look at step 1.",
+                    "That is maestro in step 2, where la maestra is already pruned: look at step 1.",
                 ),
                 Mistake(
                     10.95,
@@ -135,8 +135,8 @@ EXERCISES = (
             ),
             tolerance=0.02,
             unit="nats",
-            right="It misses the beam by 0.23 nats (0.20 in the grammar itself). In a search, a small "
-            "gap is enough to lose a text for good.",
+            right="la is 0.23 nats behind the last candidate kept (0.20 in the grammar itself). A pruned "
+            "text never comes back, however small the difference.",
         ),
         (
             "In the view, set the beam width to 1, go to step 1, and choose the la that is marked as pruned.",
@@ -160,7 +160,7 @@ EXERCISES = (
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
                         -_tie(log_prob, n_words, longer_log_prob, longer_n_words)
                     ),
-                    "The size is right, but the sign isn't: one of the two fractions is upside down.",
+                    "The size is right, but the sign isn't: one of the two fractions is inverted.",
                 ),
                 Mistake(
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
@@ -179,7 +179,8 @@ EXERCISES = (
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
                         1 / _tie(log_prob, n_words, longer_log_prob, longer_n_words)
                     ),
-                    "Your fraction is upside down: the log-probabilities go on top, the lengths below.",
+                    "Your fraction is inverted: the log-probabilities belong in the numerator, the "
+                    "lengths in the denominator.",
                 ),
                 Mistake(
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
@@ -263,8 +264,8 @@ EXERCISES = (
             (
                 Mistake(
                     _without_crossing,
-                    "You dropped the word that reaches p. Keep it: without it the rest has less than "
-                    "p, and if the first word has more than p, nothing is left at all.",
+                    "You dropped the word that reaches p. Keep it: without it the rest has less than p, "
+                    "and if the first word has more than p, no word is left.",
                 ),
                 Mistake(
                     _kept,
@@ -281,13 +282,13 @@ EXERCISES = (
                 ),
                 Mistake(
                     _softmaxed,
-                    "You took a softmax of what is left, so the dropped words are back. These are "
-                    "probabilities already: divide by their sum.",
+                    "You took a softmax of the rest, so the dropped words get probabilities again. These "
+                    "are probabilities already: divide by their sum.",
                 ),
                 Mistake(
                     _unsorted,
-                    "You added up in the order of the vocabulary. The most probable words come "
-                    "first: sort before you add.",
+                    "You added in the order of the vocabulary. The most probable words come first: sort "
+                    "before you add.",
                 ),
                 Mistake(
                     lambda probabilities, p: (
@@ -298,11 +299,11 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda probabilities, p: probabilities,
-                    "Nothing was dropped: these are the probabilities that you were given.",
+                    "No word was dropped: these are the given probabilities.",
                 ),
             ),
-            right="How many words are kept depends on how sure the model is. Top-k always keeps "
-            "the same number.",
+            right="Top-p keeps few words where one has a high probability, and many where none has. Top-k "
+            "always keeps the same number.",
         ),
         (
             "probabilities.sort(descending=True) returns the values and the positions that they "

@@ -12,7 +12,10 @@ from viz_transformer.exercises.feedback import Check
 _LEAST_WORDS, _MOST_WORDS = 150, 450
 _FORM = 'Give a dictionary with "question", "losses", "without" and "page", as the text above describes.'
 _QUESTION = "The question must be one sentence that ends with a question mark."
-_SEEDS = "One seed may be chance. Give the validation losses of models from at least two seeds, as numbers."
+_SEEDS = (
+    "The result of one seed may be chance. Give the validation losses of models from at least two "
+    "seeds, as numbers."
+)
 _HEADS = (
     "For each seed, give a dictionary with the validation loss without each of at least two heads: one that "
     "your question is about, and one to compare with."

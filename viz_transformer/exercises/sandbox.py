@@ -37,7 +37,7 @@ _LET_PASS = 20
 #: The name of the thread that ends an answer; it is over when the answer is.
 WATCHER = "time limit of an answer"
 #: What is said of an answer that fills the memory.
-TOO_LARGE = "It takes more than 2 GB of memory: is there a list or an array that grows without an end?"
+TOO_LARGE = "It takes more than 2 GB of memory: is there a list or an array that grows without end?"
 #: What is said of an answer that was ended.
 NO_END = "It did not come to an end: is there a loop that never stops, or does it wait for something?"
 

@@ -91,7 +91,6 @@ function choiceButton<Choice extends string | number | null>(
   });
 }
 
-/** The switches in the bar: the system's theme, light and dark; and the text's size. */
 function addSwitches(): void {
   const root = document.documentElement;
   const theme = find(".vt-theme");
@@ -128,7 +127,6 @@ function watchReading(end: HTMLElement): void {
   observer.observe(end);
 }
 
-/** What has been done of a page, in a few words. */
 function doneText(read: boolean, answered: number, asked: number): string {
   const parts = [];
   if (asked) parts.push(`${answered} of ${asked} answered`);
@@ -155,7 +153,6 @@ function showProgress(pages: readonly Listed[]): void {
   if (whole instanceof HTMLProgressElement) whole.value = nRead;
 }
 
-/** The search field of the contents page, and what it finds. */
 function addSearch(sections: readonly Section[]): void {
   const [field, list, lessons] = [".vt-search", ".vt-found", ".vt-contents"].map(find);
   if (!(field instanceof HTMLInputElement) || !list || !lessons) return;

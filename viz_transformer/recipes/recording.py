@@ -144,7 +144,7 @@ class Recorder:
         self._curve: list[tuple[int, float, float | None]] = []
 
     def record_moment(self, step: int) -> None:
-        """Record a moment if `step` is one of them; otherwise do nothing.
+        """Record a moment if `step` is one of them.
 
         The model is evaluated without dropout and put back into its mode; no gradient is kept
         and no random number drawn.

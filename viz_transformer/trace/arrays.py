@@ -55,7 +55,7 @@ def given_array(value: Any, name: str) -> NDArray[Any]:
     if span + array.itemsize < array.nbytes:
         check_size(name, array.shape, _MOST_REPEATED)
     if _is_masked(value):
-        raise UserError(f"{name} is a masked array; say what its hidden entries are: array.filled(0)")
+        raise UserError(f"{name} is a masked array; give a value for its hidden entries: array.filled(0)")
     return array
 
 
@@ -107,7 +107,7 @@ def hand_over(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def never_changes(array: NDArray[Any]) -> bool:
-    """Tell whether nobody can write to an array: it is read-only, and its memory its own or handed over."""
+    """Return whether an array is constant: it is read-only, and its memory its own or handed over."""
     is_ours = array.base is None or _handed_over.get(id(array)) is array
     return is_ours and not array.flags.writeable
 

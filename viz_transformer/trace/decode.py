@@ -131,7 +131,7 @@ class DecodeTrace:
     ('el', 'gato', 'negro', 'duerme')
 
     Attributes:
-        source_tokens: what the encoder read; of a decoder alone nothing.
+        source_tokens: what the encoder read; empty for a decoder alone.
         hypotheses: the finished texts, best first.
         steps: what was considered; empty where that was not recorded.
         prompt_tokens: what the decoder had read before it wrote: ``<sos>``, or a text to continue.
@@ -289,7 +289,7 @@ def _recorded(attention: FloatArray | None) -> FloatArray:
 
 
 def _pack(trace: DecodeTrace) -> tuple[dict[str, Any], dict[str, FloatArray]]:
-    """Return a trace as JSON's own types and arrays; an array's name says where it belongs."""
+    """Return a trace as JSON's own types and arrays; an array's name is its place."""
     arrays = {}
     if trace.prompt_attention is not None:
         arrays["prompt_attention"] = trace.prompt_attention

@@ -43,7 +43,7 @@ class ForwardTrace:
             is named by the word that it writes.
         source_words: the number of the word that each source token is a piece of, or None for a
             special token; views merge pieces by it. Pieces of a word are neighbours, and behind a None the
-            numbers may begin again, for a pair's second text. None where nobody counted words.
+            numbers may begin again, for a pair's second text. None where words were not counted.
         target_words: the same for the target tokens.
         source_segments: of a pair of sentences that was read as one text, which one each source token
             belongs to, 0 or 1, as BERT's ``token_type_ids``; None for one sentence.
@@ -65,11 +65,11 @@ class ForwardTrace:
         heads: the model's own number of each head, the same in every kind, where these were chosen
             or are not 0, 1, 2 …; None where all of a layer's heads are there. See `head_numbers`.
         seconds_per_frame: of a sound model, how much time each source position stands for, or None;
-            figures and views then tell the time.
+            figures and views then show the time.
         patches: of each picture, or frame, that was read: the rows and columns of its patches and the
             position of the first, among the source tokens if there are any, else among the target's; such
             a one is a `grid` of `explore`. ``()`` if the model reads patches in another order than that
-            of rows; None if nothing is known of them.
+            of rows; None if they are unknown.
         sinks: the kinds in which a part of each query's attention may go to a sink, which is no
             token: their rows sum to less than 1 by design (Xiao et al. 2023, section 3.3).
         notes: what of the model's attention is not here, in a line each, and how to see it.
@@ -407,7 +407,7 @@ def shares_of(trace: ForwardTrace, kind: str) -> FloatArray:
 
 
 def _as_read_only(value: Any, name: str) -> FloatArray:
-    """Return an array that does not change later: a copy, unless nobody can write to it."""
+    """Return an array that does not change later: a copy, unless it is constant already."""
     given = given_array(value, name)
     dtype = "float16" if given.dtype == np.float16 else "float32"
     if given.dtype == dtype and never_changes(given):

@@ -80,7 +80,7 @@ def trace_as_html(trace: ForwardTrace) -> str:
 
 
 def _model(trace: ForwardTrace) -> str:
-    """Say what the arrays tell of the model that made them."""
+    """Describe the model that made the arrays."""
     if not trace.kinds:
         return "no attention"
     family = _FAMILIES[trace.kinds[0]] if len(trace.kinds) == 1 else "encoder–decoder"

@@ -96,7 +96,7 @@ def test_each_kind_is_answered_checked_and_kept(lesson: Page) -> None:
     for place, number in enumerate(("-2", "1", "2")):
         form(lesson, "4.1").get_by_role("textbox", name=f"[{place}]").fill(number)
     form(lesson, "4.1").get_by_role("button", name="Check").click()
-    of_three = "✗ Not yet. 2 of 3 values are right; the first that is not, 2, stands at [2]."
+    of_three = "✗ Not yet. 2 of 3 values are right; the first wrong one is 2, at [2]."
     expect(told(lesson, "4.1")).to_have_text(of_three)
     invalid = form(lesson, "4.1").locator("[aria-invalid=true]")
     expect(invalid).to_have_attribute("aria-label", "[2]")

@@ -1,9 +1,7 @@
 // Bars in the inspector: a name, a bar as long as its share, and the share in percent.
 
-import type { Theme } from "./colour.ts";
-import { markMeaning, shortened, visible } from "./text.ts";
-import { percent } from "./percent.ts";
-import { css, weightRgb } from "./ramps.ts";
+import { css, type Theme, weightRgb } from "./colour.ts";
+import { markMeaning, percent, shortened, visible } from "./text.ts";
 
 const LETTERS = 24; // of a name
 

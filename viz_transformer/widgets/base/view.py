@@ -41,7 +41,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
     Attributes:
         about: what the view shows, in two sentences; displayed on request.
         live: whether there is a function behind the view, so that it can answer new requests.
-        engine: what answers them in the page itself, without the kernel; empty if nothing does.
+        engine: what answers them in the page itself, without the kernel; empty if there is none.
             See `base.live`.
     """
 

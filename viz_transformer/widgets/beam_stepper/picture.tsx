@@ -1,12 +1,12 @@
 // The picture of a search: its tree as a river, with a button for each candidate.
 
+import { consume, hasModifier } from "../base/keys.ts";
 import type { ComponentChildren, CSSProperties } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { visible } from "../base/text.ts";
+import { useRoom } from "../base/hooks.ts";
 import { tween } from "../base/motion.ts";
-import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";
-import { useRoom } from "../base/use_room.ts";
+import { percent, visible } from "../base/text.ts";
 import {
   type Candidate,
   chanceOf,
@@ -93,15 +93,14 @@ export function Picture(props: PictureProps) {
           if (position) onChoose(position);
         }}
         onKeyDown={(event) => {
-          if (event.ctrlKey || event.metaKey || event.altKey || !positionOf(event) || !scene) return;
+          if (hasModifier(event) || !positionOf(event) || !scene) return;
           const { order } = scene.river.columns[latest.current.step];
           const to = moveInTree(result.steps, latest.current, event.key, order);
           if (!to) return;
           wantsFocus.current = true; // its button may not exist yet
           latest.current = to;
           onChoose(to);
-          event.preventDefault();
-          event.stopPropagation();
+          consume(event);
         }}
       >
         {scene && <Tree scene={scene} />}
@@ -183,7 +182,6 @@ function Tree({ scene }: { scene: Scene }) {
   );
 }
 
-/** What leads to the candidates of a step. */
 function Flows({ scene, number }: { scene: Scene; number: number }) {
   const { river, result, path, step } = scene;
   const { branches, cuts } = river.columns[number];

@@ -1,6 +1,6 @@
 // What a reply says: how far each word's output moves in each part of a block.
 
-import { named, type Piece } from "../base/pieces.ts";
+import { named, type Piece } from "../base/text.ts";
 
 /** What the rounding of float32 may move a vector by, as a share of its length; as in plots/perturbation.py. */
 export const UNMOVED = 1e-5;

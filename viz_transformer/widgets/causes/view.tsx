@@ -2,12 +2,12 @@
 
 import type { ComponentChild } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { decodeWeights } from "../base/bytes.ts";
+import { Tabs } from "../base/controls.tsx";
+import { useKernel } from "../base/hooks.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { Tabs } from "../base/tabs.tsx";
-import { useKernel } from "../base/use_kernel.ts";
-import { decodeWeights } from "../base/weights.ts";
 import { GridPicture, type GridProps, Ramp } from "./grid.tsx";
 import {
   type Direct,
@@ -15,12 +15,12 @@ import {
   type Grid,
   type Lens,
   lensGrid,
+  movedPatch,
   patchGrid,
   percentBack,
   type Picture,
   type Place,
   type Start,
-  movedPatch,
   withPatch,
   word,
 } from "./grids.ts";
@@ -84,13 +84,14 @@ function Causes(frame: Frame<Traits>) {
         : patchZones(shown);
   const pictures = (Object.keys(NAMES) as Picture[]).filter((name) => name in start.sizes);
   const hasLanes = picture === "positions" || picture === "lens";
+  const { tokens } = picture === "lens" ? start : (start.clean ?? start); // an encoder reads other words
   return (
     <Stage
       header={
         <>
           <Chips
             label="Words read"
-            tokens={start.tokens.map(word)}
+            tokens={tokens.map(word)}
             kind="key"
             chosen={hasLanes ? traits.at : null}
             onChoose={(at) => hasLanes && set((now) => ({ at, layer: now.layer ?? 0 }))}

@@ -1,10 +1,9 @@
 // The predictions of a class: how many gave each answer, before and after a discussion.
 
-import { Choice } from "../base/choice.tsx";
-import { percent } from "../base/percent.ts";
+import { Choice } from "../base/controls.tsx";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { countText, type Counted, headlineOf, leftOutText } from "./counts.ts";
+import { percent } from "../base/text.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 function ClassPredictions(frame: Frame<Traits>) {
@@ -99,7 +98,6 @@ function Bars({ one }: { one: Counted }) {
   );
 }
 
-/** The shares of the answers. */
 function Inspector({ one: { options, first, after } }: { one: Counted }) {
   const share = (counts: readonly number[], at: number) =>
     sumOf(counts) ? percent(counts[at]! / sumOf(counts)) : "–";
@@ -133,3 +131,32 @@ export default stageView<Traits>({
   traits: TRAITS,
   draw: ClassPredictions,
 });
+
+/** A prediction, and how many gave each answer; see live.py. */
+export interface Counted {
+  name: string;
+  question: string;
+  options: string[];
+  first: number[];
+  after: number[];
+  right: number | null;
+}
+
+const sum = (counts: readonly number[]) => counts.reduce((total, each) => total + each, 0);
+
+/** How many were right, at first and after the discussion; where none is marked as right, what most answered. */
+export function headlineOf({ options, first, after, right }: Counted): string {
+  const at = right ?? first.indexOf(Math.max(...first));
+  const told = (counts: readonly number[]) => `${counts[at]} of ${sum(counts)}`;
+  const what = right === null ? `answered “${options[at]}”` : "were right";
+  return `${told(first)} ${what}${sum(after) ? `, then ${told(after)}` : ""}`;
+}
+
+const counted = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;
+export const countText = (n: number): string => counted(n, "learner is counted", "learners are counted");
+
+/** How many files are not counted, and why. */
+export function leftOutText(nLeftOut: number, nUnreadable: number): string {
+  const left = nLeftOut ? `${nLeftOut} left out, who did not agree` : "none left out";
+  return nUnreadable ? `${left} · ${counted(nUnreadable, "file", "files")} cannot be read` : left;
+}

@@ -52,7 +52,7 @@ export interface Check {
 const NEARLY = 20; // tolerances: the right values, rounded before the last step
 const ROUNDED_NUMBER = "Nearly right, but rounded too early: keep more digits, and round only at the end.";
 const ROUNDED = "Every value is nearly right: keep more digits on the way, and round only at the end.";
-const notNumber = (text: string) => `“${text.trim()}” is no number; write one such as 0.25 or 1/4.`;
+const notNumber = (text: string) => `“${text.trim()}” is no number; write one such as 12, 0.25 or 1/4.`;
 const UNCHANGED = "Nothing is changed yet: choose a line, and what should be in its place.";
 const isText = (each: unknown) => typeof each === "string" && each.length <= MOST_LETTERS;
 const isBoolean = (each: unknown) => typeof each === "boolean";
@@ -177,6 +177,6 @@ function aboutTable({ shape, data }: Table, wanted: Table, tolerance: number): C
   const told = typeof first === "number" ? shortNumber(first) : first ? "True" : "False";
   const nRight = wrong.filter((each) => !each).length;
   const place = placeOf(at, shape).join(", ");
-  const message = `${nRight} of ${data.length} values are right; the first that is not, ${told}, stands at [${place}].`;
+  const message = `${nRight} of ${data.length} values are right; the first wrong one is ${told}, at [${place}].`;
   return { message, at };
 }

@@ -1,5 +1,6 @@
 // What an exercise is answered with: a field, a row or a table of them, cells to switch, options, or code.
 
+import { hasModifier } from "../base/keys.ts";
 import { NumberField, Push } from "../base/card.tsx";
 import type { Frame } from "../base/stage_view.tsx";
 import { MOST_LETTERS } from "./arithmetic.ts";
@@ -7,7 +8,7 @@ import { type Answer, type Asked, isSwitched, placeOf, type Table } from "./chec
 import { Gaps, Lines, Repair } from "./code.tsx";
 import type { Traits } from "./traits.ts";
 
-const NUMBERS_NOTE = "One number in each field, such as 0.25 or 1/4.";
+const NUMBERS_NOTE = "One number in each field, such as 12, 0.25 or 1/4.";
 const ROW_NOTE = `${NUMBERS_NOTE} If you have fewer, leave the last fields empty.`;
 
 export interface FieldsProps {
@@ -52,7 +53,7 @@ export function Fields(props: FieldsProps) {
       {kind === "number" ? (
         <NumberField
           label="your number"
-          placeholder="such as 0.25 or 1/4"
+          placeholder="such as 12, 0.25 or 1/4"
           size={18}
           maxlength={MOST_LETTERS}
           value={given as string}
@@ -129,7 +130,7 @@ function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }, perRow
   const cells = [...event.currentTarget.querySelectorAll<HTMLInputElement>("input, button")];
   const at = cells.indexOf(event.target as HTMLInputElement);
   const next = by && at >= 0 && cells[at + by];
-  if (!next || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!next || event.shiftKey || hasModifier(event)) return;
   const isAcross = /Left|Right/.test(event.key);
   const end = by > 0 ? cells[at]!.value.length : 0; // a button has no text, and no caret
   if (isAcross && (cells[at]!.selectionStart ?? end) !== end) return;

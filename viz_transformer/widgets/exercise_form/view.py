@@ -48,7 +48,7 @@ class ExerciseForm(View):
         super().__init__(traits={"asked": dict(asked), "view": view, "keeps": keeps})
 
     def figure(self) -> Figure | None:
-        """Return nothing: an exercise is text."""
+        """Return None: an exercise is text."""
         return None
 
     def alt_text(self) -> str:

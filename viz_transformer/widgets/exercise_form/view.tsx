@@ -8,13 +8,14 @@ import { type Answer, type Asked, blank, check, isAnswer } from "./checking.ts";
 import { Fields } from "./fields.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
 
+/** "3.1 · Title", or of a notebook without a lesson's number "1 · Title". */
+const titleOf = ({ name, title }: Asked) => `${name.replace(/^\D.*\./, "")} · ${title}`;
+
 function ExerciseForm({ frame }: { frame: Frame<Traits> }) {
   const asked = frame.traits.asked as unknown as Asked;
   return (
     <div class="vt-card">
-      <p class="vt-question">
-        {asked.name} · {asked.title}
-      </p>
+      <p class="vt-question">{titleOf(asked)}</p>
       <Answered asked={asked} frame={frame} />
       <Hints hints={asked.hints} />
     </div>
@@ -70,7 +71,6 @@ function Answered({ asked, frame }: { asked: Asked; frame: Frame<Traits> }) {
   );
 }
 
-/** Hints, one more at each click. */
 function Hints({ hints }: { hints: string[] }) {
   const newest = useRef<HTMLParagraphElement>(null);
   const [nShown, setShown] = useState(0);
@@ -102,7 +102,7 @@ const fits = (model: Model, answer: unknown) => isAnswer(model.get("asked"), ans
 export default {
   ...stageView<Traits>({
     name: "exercise-form",
-    label: ({ asked }) => `Exercise ${asked.name}: ${asked.title}`,
+    label: ({ asked }) => `Exercise ${titleOf(asked as unknown as Asked)}`,
     traits: TRAITS,
     draw: (frame) => <ExerciseForm frame={frame} />,
   }),

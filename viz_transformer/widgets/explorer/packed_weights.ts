@@ -1,6 +1,6 @@
 // Weights as an exported page carries them: packed by `pack_weights` in part.py, and what it says of them.
 
-import { halfTable } from "../base/weights.ts";
+import { halfTable } from "../base/bytes.ts";
 import type { Entry } from "./weight_store.ts";
 
 /** Which part of a large trace a page carries. */

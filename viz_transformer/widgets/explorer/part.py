@@ -63,7 +63,7 @@ class Packer:
         return self._n_bytes(self.bits)
 
     def told(self) -> dict[str, Any]:
-        """Return what the page says of the part: its bits and threshold, layers and heads."""
+        """Return the part's bits and threshold, layers and heads."""
         part = self._part
         return {
             "bits": self.bits,

@@ -2,9 +2,9 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { addChoices } from "../base/choices.ts";
-import { uniqueId } from "../base/controls.ts";
-import { NEEDS_KERNEL, type Model } from "../base/kernel.ts";
-import { Tabs } from "../base/tabs.tsx";
+import { Tabs } from "../base/controls.tsx";
+import { uniqueId } from "../base/elements.ts";
+import { type Model, NEEDS_KERNEL } from "../base/kernel.ts";
 import { tokenOf } from "./displayed_head.ts";
 import { restingQuery } from "./readout.ts";
 import type { Room } from "./room.ts";

@@ -1,9 +1,9 @@
 // The examples of a head card: a row for each tenth of the weight, with the words that the head looks at.
 
-import { css, weightRgb } from "../base/ramps.ts";
+import { css, weightRgb } from "../base/colour.ts";
+import { useRoom } from "../base/hooks.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { joinPieces, visible } from "../base/text.ts";
-import { useRoom } from "../base/use_room.ts";
 import { type Card, type Example, keysWithin, tenthText } from "./card.ts";
 
 const FAINT = 0.02; // weight of a key that is not underlined

@@ -1,7 +1,7 @@
 // What leaks: how far each output of the live model moves when one token is replaced, and whether it may.
 
+import { decodeWeights } from "../base/bytes.ts";
 import { formatNumber, shortNumber } from "../base/text.ts";
-import { decodeWeights } from "../base/weights.ts";
 import { type ComposedMask, isWord } from "./composition.ts";
 
 export const UNMOVED = 1e-4; // smaller changes are the rounding of float32, and no leak

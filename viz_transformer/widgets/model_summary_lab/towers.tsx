@@ -2,11 +2,11 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { zoomOf } from "../base/canvas.ts";
-import { headGrids } from "./head_grids.ts";
 import {
   type Axis,
   count,
   follows,
+  headGrids,
   learnedBy,
   learnedByAll,
   type Part,
@@ -126,7 +126,6 @@ function Box({ part, index, shown }: { part: Part; index: number; shown: Shown }
   );
 }
 
-/** The picture of an attention's weights, to scale. */
 function Grids(sizes: { heads: number; queries: number; keys: number }) {
   const { path, width, height } = headGrids(sizes);
   return (

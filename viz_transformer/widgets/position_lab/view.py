@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 ENCODINGS = ("sinusoidal", "learned", "rotary", "none")
 _COUNTED = ("pair", "position", "shift")
 _ABOUT = (
-    "Attention sees a set of words, so something must tell it their order: a column of this table for "
-    "each position. Two of its numbers place the tip of a clock hand, the first up, the second to the "
-    "right; green is above 0, brown below. Fast hands tell neighbours apart but come round again; slow "
-    "ones tell distant positions apart but not neighbours. Drag the hand, the waves, the table or the "
-    "cursor to choose a position, and the ring beside the table to choose a hand. The steps below show "
-    "where positions look alike, how alike two are, a sentence that moves, and a live model whose words "
-    "are shuffled."
+    "Attention does not depend on the order of the words, so a column of this table is added for each "
+    "position. Two of its numbers give the tip of a clock hand, the first up, the second to the right; "
+    "green is above 0, brown below. Fast hands distinguish neighbours but repeat; slow ones distinguish "
+    "distant positions but not neighbours. Drag the hand, the waves, the table or the cursor to choose a "
+    "position, and the ring beside the table to choose a hand. The steps below show where positions look "
+    "alike, how alike two are, a sentence that moves, and a live model whose words are shuffled."
 )
 
 
@@ -65,8 +64,8 @@ class PositionLab(View):
         words: the words of the live model's sentence, in their original order.
         orders: orders of its words to choose from.
 
-    Setting one of them to an invalid value raises SelectionError, a UserError, and changes
-    nothing.
+    Setting one of them to an invalid value raises SelectionError, a UserError, and leaves the view
+    unchanged.
     """
 
     _esm = bundle(__file__)

@@ -2,8 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { NumberField, Problem, Push } from "../base/card.tsx";
-import { visible } from "../base/text.ts";
-import { percent } from "../base/percent.ts";
+import { percent, visible } from "../base/text.ts";
 import type { Traits } from "./traits.ts";
 import { readGuess } from "./verdict.ts";
 

@@ -1,10 +1,10 @@
 // The prediction: a question, controls to answer it once, the guess beside the truth, and what is then revealed.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { pngAddress } from "../base/bytes.ts";
 import { Problem, Push, Verdict } from "../base/card.tsx";
 import { addChildView } from "../base/child_view.ts";
 import type { Model } from "../base/kernel.ts";
-import { pngAddress } from "../base/png.ts";
 import { paragraphsOf } from "../base/prose.ts";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Answers } from "./answers.tsx";
@@ -86,7 +86,6 @@ function Explanation({ frame }: { frame: Frame<Traits> }) {
   );
 }
 
-/** The verdict, and what is said with it. */
 function Judged({ frame }: { frame: Frame<Traits> }) {
   const { score, told } = verdictOf(frame.traits);
   const inPage = !frame.model.send; // an exported page has nobody to send to
@@ -111,7 +110,6 @@ function Judged({ frame }: { frame: Frame<Traits> }) {
   );
 }
 
-/** The view or the picture that comes with the answer. */
 function Revealed({ frame }: { frame: Frame<Traits> }) {
   const { view, png, width, alt } = frame.traits.revealed as {
     view?: string;

@@ -1,16 +1,16 @@
 // The schedule lab: the peak and the warm-up of a learning rate, and the losses of a training with it.
 
 import { useMemo } from "preact/hooks";
-import { Code } from "../base/code.tsx";
 import { linePath } from "../base/axes.ts";
 import { Chart, Key } from "../base/chart.tsx";
-import { stepsBetween, tickText } from "../base/scales.ts";
+import { Tabs } from "../base/controls.tsx";
+import { useKernel } from "../base/hooks.ts";
 import { Knob } from "../base/knob.tsx";
+import { Code } from "../base/python_code.tsx";
 import { type Answered, newestReply } from "../base/replies.ts";
+import { stepsBetween, tickText } from "../base/scales.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { Tabs } from "../base/tabs.tsx";
-import { useKernel } from "../base/use_kernel.ts";
 import {
   type Chosen,
   endOf,

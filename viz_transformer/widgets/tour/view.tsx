@@ -3,6 +3,7 @@
 // It reads and sets the other view's traits through its model, which the widget manager of the notebook, or of an
 // exported page, finds. So it steps without asking Python.
 
+import { consume } from "../base/keys.ts";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { addChildView } from "../base/child_view.ts";
 import { addChoices } from "../base/choices.ts";
@@ -118,8 +119,7 @@ function Tour(frame: Frame<Traits>) {
     if (to !== null) go(to);
     else if (event.key === "Escape" && !presented) inner.current?.apply();
     else return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   };
   useKeysOfARemote(presented, place, onKey);
   return (
@@ -171,7 +171,6 @@ interface EditsProps {
   about: string;
 }
 
-/** How the steps are changed, and the menu of every header. */
 function Edits({ frame, canEdit, presented, state, about }: EditsProps) {
   const { set } = frame;
   const remember = (header: Element | null) => {

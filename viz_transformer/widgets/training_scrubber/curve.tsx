@@ -150,7 +150,6 @@ function Scrubbed({ plot, films, frame, height, told, onMoment, placeOf }: Scrub
   );
 }
 
-/** The losses of a run, and a dot at its moment. */
 function Losses({
   plot,
   film,

@@ -46,8 +46,8 @@ def check_runs(trace: TrainingTrace, other: TrainingTrace | None) -> tuple[Train
             )
     if len({run.sources for run in runs}) > 1:
         raise UserError(
-            f"the runs were watched on {_sentence_list(runs[0])} and {_sentence_list(runs[-1])}; "
-            "to stand side by side they must be watched on the same sentences in the same order"
+            f"the runs were watched on {_sentence_list(runs[0])} and {_sentence_list(runs[-1])}; to be "
+            "shown side by side they must be watched on the same sentences in the same order"
         )
     for run in runs:
         heads = {_head_counts(run, sentence) for sentence in range(len(run.sources))}
