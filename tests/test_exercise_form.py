@@ -273,7 +273,7 @@ def given_by(one: Exercise, code: str) -> Any:
 #: Choices that Python accepts, whose results are the same, or which a person judges.
 ALSO_ACCEPTED = {
     *(("10.2", 0, "target"), ("10.2", 3, "batch_loss"), ("12.1", 0, "heads")),
-    ("project.1", 3, '"Head 1.0 matters more: without it the loss is 0.52."'),
+    ("project.1", 3, '"Head 1·0 matters more: without it the loss is 0.52."'),
     ("project.1", 3, '"Neither head matters."'),
 }
 
