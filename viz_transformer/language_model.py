@@ -171,7 +171,7 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
             return self.traced_model(torch.tensor([read], device=self._device), interventions)
 
     def _read_and_written(self, text: str | Sequence[str]) -> tuple[list[int], list[int]]:
-        """Return what the model reads of a whole text, and what it is to predict."""
+        """Return what the model reads of a whole text, and what it must predict."""
         words = self._ids_of(text)
         read = [self.vocabulary.sos_id, *words]
         self._check_length(read, "text")

@@ -142,7 +142,7 @@ def _shifted(kind: str, n: int, shift: int, taken: Bools) -> Pattern:
 
 
 def _repeats(kind: str, tokens: Sequence[str]) -> Iterator[Pattern]:
-    """Yield the patterns of tokens that stand more than once; special ones do not count."""
+    """Yield the patterns of tokens that occur more than once; special ones do not count."""
     n = len(tokens)
     query, key = np.arange(n)[:, None], np.arange(n)
     numbers = np.unique(np.array(tokens, dtype=object), return_inverse=True)[1]  # [token]

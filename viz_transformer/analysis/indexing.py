@@ -27,7 +27,7 @@ def word_index(tokens: Sequence[str], word: int | str) -> int:
         word: one of them, with a tokenizer's sign for a space or as people write it; or its position.
 
     Raises:
-        UserError: if the word is not there, or stands there more than once.
+        UserError: if the word is not there, or is there more than once.
     """
     if isinstance(word, str):
         begun = [mark + word.lstrip(" ·") for mark in _MARKS]

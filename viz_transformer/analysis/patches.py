@@ -1,4 +1,4 @@
-"""Where the patches of a picture stand among the tokens of a model, and the picture itself."""
+"""Where the patches of a picture are among the tokens of a model, and the picture itself."""
 
 from __future__ import annotations
 

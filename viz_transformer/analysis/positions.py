@@ -117,7 +117,7 @@ class ScoreParts(NamedTuple):
     """The four parts of (W_q (x + p)) · (W_k (y + p')) / √d, each [query, key].
 
     Attributes:
-        word_word: words with words; nothing in it knows where they stand.
+        word_word: words with words; it does not depend on where they are.
         word_position: the query's word with the key's position.
         position_word: the query's position with the key's word.
         position_position: positions with positions, seen through W_q and W_k.

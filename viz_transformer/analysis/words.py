@@ -100,10 +100,10 @@ def between_words(weights: FloatArray, queries: WordAxis, keys: WordAxis) -> Flo
 
 
 def query_words(trace: ForwardTrace, kind: str) -> Words:
-    """Return the word number of each query of a kind as it is named, or None if nobody counted.
+    """Return the word number of each query of a kind as it is named, or None if they were not counted.
 
     A decoder's query is named by the word that it writes, which is read one position later. Where
-    another word was read there than was written, and for the last, nothing is known: None.
+    another word was read there than was written, and for the last, it is unknown: None.
     """
     side = KINDS[kind].query
     words = getattr(trace, f"{side}_words")
@@ -114,7 +114,7 @@ def query_words(trace: ForwardTrace, kind: str) -> Words:
 
 
 def key_words(trace: ForwardTrace, kind: str) -> Words:
-    """Return the word number of each key of a kind, or None if nobody counted."""
+    """Return the word number of each key of a kind, or None if they were not counted."""
     return getattr(trace, f"{KINDS[kind].key}_words")
 
 

@@ -30,7 +30,7 @@ _CONFIG = """\
 # are yours to change.
 c = get_config()
 
-# What stands in the place of a solution. The cell above it is the answer to fill in.
+# What replaces a solution. The cell above it is the answer to fill in.
 c.ClearSolutions.code_stub = {"python": "# Write your answer above."}
 
 # Seconds for one cell. No cell of a lesson needs many; an endless loop must not hold up a class.

@@ -139,7 +139,7 @@ def _line(name: str, points: Sequence[tuple[float, float]]) -> str:
 
 
 def _blocks() -> Iterator[str]:
-    """The encoder and the decoder behind what they hold; what stands alone in lesson 13 is dashed."""
+    """The encoder and the decoder behind what they hold; what belongs to lesson 13 alone is dashed."""
     height = 4 * _ROW + 44
     yield _rect("vt-block", 284, _SOURCE_Y - 22, 170, height)
     yield _rect("vt-block", 484, _TARGET_Y - 22, 264, height)

@@ -30,7 +30,7 @@ _MOST_INLINE = 4096
 #: Fewer bytes than this are not compressed.
 _LEAST_DEFLATED = 256
 
-_NEEDS_KERNEL = "The controls that stood here need a running notebook."
+_NEEDS_KERNEL = "The controls of this place need a running notebook."
 
 
 class PageParts:
@@ -41,7 +41,7 @@ class PageParts:
         styles: of the places, then of each view class once.
         views: name of the script and state of each view.
         kept: the names under which the browser keeps what is answered.
-        blocks: the large bytes of replies, as base64. Each stands in an element of its own, which
+        blocks: the large bytes of replies, as base64. Each is in an element of its own, which
             the page reads when a viewer first needs it: read all at once, a large trace would fill
             the browser's memory several times over.
     """
@@ -72,7 +72,7 @@ class PageParts:
         """Add a widget; returns the HTML of the places that its views are drawn in.
 
         Args:
-            model_id: of a view, or of a box that views stand in.
+            model_id: of a view, or of a box that views are in.
             fallback: HTML for where no script runs; a still of each view if empty.
         """
         places, left_out = [], False
@@ -136,7 +136,7 @@ class PageParts:
         return {name: self._with_blocks(item) for name, item in value.items()}
 
     def _add_style(self, css: str) -> None:
-        """Add a view's style; the part that all views share stands in the page once, before the others."""
+        """Add a view's style; the part that all views share is in the page once, before the others."""
         shared = shared_style() if css.startswith(shared_style()) else ""
         pieces = (shared, css.removeprefix(shared))
         for style in map(inline_style, pieces):

@@ -87,7 +87,7 @@ def _kept(tag: str, attribute: str, value: str) -> str | None:
 
 
 def with_cell_styles(text: str) -> str:
-    """Return HTML in which the colours that pandas gives to cells stand in them, not in a style sheet."""
+    """Return HTML in which the colours that pandas gives to cells are in them, not in a style sheet."""
     styles: dict[str, str] = {}
 
     def other_rules(sheet: re.Match[str]) -> str:

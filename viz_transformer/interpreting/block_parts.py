@@ -1,8 +1,8 @@
 """The blocks of any torch model with attention as they are: which parts they have, in which order.
 
-Nothing is known of a model but what its attention layers are (`sites`). While it reads a text, hooks
-tell what runs before, within and after each block: norms, attention, the network for each word. Where
-the sums with the residual stream stand follows from that order.
+All that is known of a model is what its attention layers are (`sites`). While it reads a text, hooks
+tell what runs before, within and after each block: norms, attention, the network for each word. Where the
+sums with the residual stream are follows from that order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class BlockPart:
     """One part of a model, as it ran.
 
     Attributes:
-        key: where it stands, such as ``"decoder.0.self_attention"``.
+        key: where it is, such as ``"decoder.0.self_attention"``.
         kind: ``"tokens"``, ``"embedding"``, ``"positions"``, ``"norm"``, ``"self_attention"``,
             ``"masked_self_attention"``, ``"cross_attention"``, ``"feed_forward"``, ``"add"``, ``"add_norm"``,
             ``"last_norm"``, ``"output"`` or ``"rest"``.
@@ -245,7 +245,7 @@ class _Counted:
 
 
 def _opens(events: list[_Event], norm: _Event) -> bool:
-    """Whether a norm stands before a part, and not after one in the same branch."""
+    """Whether a norm is before a part, and not after one in the same branch."""
     at = events.index(norm)
     if norm.kind != "norm":
         return False
@@ -258,7 +258,7 @@ def _opens(events: list[_Event], norm: _Event) -> bool:
 
 
 def _leads_on(events: list[_Event], at: int) -> bool:
-    """Whether the event after a part opens the next branch: then the sum stands between them."""
+    """Whether the event after a part opens the next branch: then the sum is between them."""
     return at + 1 < len(events) and _opens(events, events[at + 1])
 
 

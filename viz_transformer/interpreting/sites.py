@@ -1,7 +1,7 @@
 """The attention layers of any torch model, found by the names and shapes of their modules.
 
 A layer of attention has projections to queries, keys and values, or one for all three, and an
-output projection, which mixes what the heads say. Its input is the heads' outputs side by side,
+output projection, which mixes the heads' outputs. Its input is the heads' outputs side by side,
 whatever happens before.
 """
 

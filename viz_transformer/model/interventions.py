@@ -44,10 +44,10 @@ class HeadChange:
         kind: ``"encoder"`` or ``"decoder"`` for self-attention, or ``"cross"``.
         layer: its number as the model counts, from 0.
         head: counted from 0.
-        factor: what the head says is multiplied by this; 0 ablates it. Its weights stay.
+        factor: the head's output is multiplied by this; 0 ablates it. Its weights stay.
         pattern: weights in place of its own: ``"uniform"`` over the keys that each query may
             attend to, or rows of numbers [query, key], each row summing to 1 or all zeros. Given
-            rows are taken as they are, whatever the mask says. In decoding, step i takes row i,
+            rows are taken as they are, whatever the mask is. In decoding, step i takes row i,
             up to the words that are there.
         mean: True puts the mean over all positions, padding too, in place of the head's output; or
             numbers to put there: [d_head], or outputs [position, d_head] whose mean is taken, such as
@@ -101,7 +101,7 @@ class HeadChange:
         given = [name for name in ("pattern", "mean", "output") if getattr(self, name) is not None]
         if len(given) > 1:
             raise UserError(
-                f"a HeadChange has {' and '.join(given)}; give one, which replaces what the head says"
+                f"a HeadChange has {' and '.join(given)}; give one, which replaces the head's output"
             )
 
 
@@ -265,11 +265,11 @@ class LayerInterventions(NamedTuple):
         return (self.step or 0) if self.interventions.positions else None
 
     def self_attention(self, attention: Attention) -> Attention:
-        """Return the attention itself, or what stands in for it in the layer's self-attention."""
+        """Return the attention itself, or what replaces it in the layer's self-attention."""
         return self._changed(self.kind, attention)
 
     def cross_attention(self, attention: Attention) -> Attention:
-        """Return the attention itself, or what stands in for it in the cross-attention."""
+        """Return the attention itself, or what replaces it in the cross-attention."""
         return self._changed("cross", attention)
 
     def _changed(self, kind: str, attention: Attention) -> Attention:
@@ -322,7 +322,7 @@ def change_outputs(
     changes: Sequence[HeadChange],
     step: int | None = None,
 ) -> Float[Tensor, "batch head position d_head"]:
-    """Replace and scale what some heads of a layer say; a pattern is applied before.
+    """Replace and scale the outputs of some heads of a layer; a pattern is applied before.
 
     Args:
         outputs: [batch, head, position, d_head].
@@ -345,7 +345,7 @@ def change_outputs(
 def _replacement(
     change: HeadChange, own: Float[Tensor, "batch position d_head"], step: int | None
 ) -> Float[Tensor, "#batch position d_head"]:
-    """Return what a head says in place of its own output."""
+    """Return what replaces a head's output."""
     _, n_positions, d_head = own.shape
     place = f"{change.kind} layer {change.layer} head {change.head}"
     if change.mean is True:

@@ -95,7 +95,7 @@ def _open_layer(stack: list[Mapping[str, Any]], chosen: str) -> int:
 
 
 def _columns(stack: list[Mapping[str, Any]], layer: int) -> list[tuple[list[Mapping[str, Any]], float]]:
-    """Return what stands beside each other, and where: a box, or the boxes of folded layers."""
+    """Return what is side by side, and where: a box, or the boxes of folded layers."""
     columns: list[list[Mapping[str, Any]]] = []
     for box in stack:
         folded = box["layer"] is not None and box["layer"] != layer

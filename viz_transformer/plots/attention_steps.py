@@ -47,7 +47,7 @@ def plot_attention_steps(
     mask: bool = True,
     temperature: float = 1.0,
 ) -> Figure:
-    """Draw every step of one query of one head, from its vector to what the attention says.
+    """Draw every step of one query of one head, from its vector to the output of attention.
 
     Numbers are written where they fit. Colours run from the most negative to the most positive of
     each picture; those of weights from 0 to 1. The arguments and errors are those of

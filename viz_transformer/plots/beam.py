@@ -160,7 +160,7 @@ def _probabilities(step: DecodeStep) -> tuple[list[str], list[float], list[float
 
 
 def _assign_rows(step: DecodeStep) -> dict[int, int]:
-    """In which row each candidate stands: kept ones in the beam's order, the others below."""
+    """In which row each candidate is: kept ones in the beam's order, the others below."""
     order = {"kept": 0, "finished": 1, "pruned": 1, "forbidden": 2}
     ranked = sorted(range(len(step.candidates)), key=lambda index: order[step.candidates[index].status])
     return {index: row for row, index in enumerate(ranked)}

@@ -46,7 +46,7 @@ def change_colormap() -> LinearSegmentedColormap:
 
 
 def signed_colormap(theme: str = "light") -> LinearSegmentedColormap:
-    """Return the scale for numbers that may be negative; 0 stands in its middle."""
+    """Return the scale for numbers that may be negative; 0 is in its middle."""
     return LinearSegmentedColormap.from_list(f"signed_{theme}", SIGNED[theme])
 
 
@@ -60,7 +60,7 @@ def scale_colormap(scale: Scale) -> LinearSegmentedColormap:
 
 
 def scale_ticks(scale: Scale) -> tuple[list[float], list[str]]:
-    """Return where a scale has ticks, its ends and its middle, and what stands there."""
+    """Return where a scale has ticks, its ends and its middle, and their labels."""
     end = 1.0 if scale.limit is None else scale.limit
     places = [scale.least, (scale.least + end) / 2, end]
     if scale.limit is None:

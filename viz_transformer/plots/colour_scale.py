@@ -36,7 +36,7 @@ class ColourScale:
         norm: from values to 0 to 1; what lies beyond an end has its colour.
         colormap: from there to colours.
         ticks: where the scale has ticks, in values, from its beginning to its end.
-        labels: what stands there; an end that some weights lie beyond has the sign ≤ or ≥.
+        labels: their texts; an end that some weights lie beyond has the sign ≤ or ≥.
         meaning: what a colour stands for.
     """
 

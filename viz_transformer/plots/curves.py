@@ -46,11 +46,11 @@ def plot_curves(
 
     Args:
         curves: a value for each x, by name; as many for each.
-        x: where they stand, rising; by default 1, 2, 3 and so on.
+        x: where they are, rising; by default 1, 2, 3 and so on.
         xlabel: what x is, with its unit.
         ylabel: what the values are, with their unit.
         title: what is shown; may be empty.
-        log: whether the values stand on a logarithmic axis.
+        log: whether the values have a logarithmic axis.
         level: a name and a height to compare with, drawn as a thin line across.
         ax: where to draw; a new figure if None.
 
@@ -117,7 +117,7 @@ def describe_curves(
 
     Args:
         curves: the numbers of each curve, by its name.
-        x: where they stand, as many.
+        x: where they are, as many.
         xlabel: what `x` counts.
         ylabel: what the numbers are.
     """

@@ -33,7 +33,7 @@ def _font_of(char: str, usual: tuple[str, ...], installed: tuple[str, ...]) -> s
 
     Args:
         char: the character.
-        usual: the families that the reader chose.
+        usual: the families that the user chose.
         installed: the files of the fonts that matplotlib knows; when it learns another, all are looked
             through again.
     """

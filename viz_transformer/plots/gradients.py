@@ -41,8 +41,8 @@ def plot_gradients(
         ax: where to draw; a new figure if None.
 
     Returns:
-        The axes, with one line for each stack. What is beyond the axis, infinite or not a number
-        stands at its edge.
+        The axes, with one line for each stack. What is beyond the axis, infinite or not a number is at its
+        edge.
 
     Raises:
         UserError: if both are empty, or a norm is below 0.
@@ -87,7 +87,7 @@ def _draw_stack(
 ) -> None:
     """Draw the norms [layer] of a stack at the heights `shown`, the first and the last with their numbers.
 
-    A number stands over or under its line, on the side where the `other` line is not.
+    A number is over or under its line, on the side where the `other` line is not.
     """
     ax.plot(shown, markersize=4, label=name, **style)
     for layer in {0, norms.size - 1}:

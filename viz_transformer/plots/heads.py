@@ -92,8 +92,8 @@ def plot_head(
         their shares of the largest in its row.
 
     Raises:
-        UserError: if the trace has no such attention, layer or head, or there is no such `scale`; or if words
-            are to be merged that are not known.
+        UserError: if the trace has no such attention, layer or head, or there is no such `scale`; or if
+            `merge_words` is set and the words are not known.
     """
     reading = Reading(threshold, hide_special, merge_words, scale)
     return draw_picture(picture_of([trace], kind, [(layer, head)], "head", reading), ax)
@@ -209,7 +209,7 @@ def picture_of(
     how: str,
     reading: Reading,
 ) -> Picture:
-    """Return what is to be drawn, and its words, without drawing it.
+    """Return what must be drawn, and its words, without drawing it.
 
     Args:
         traces: one, or two whose difference is shown, the first minus the second.

@@ -66,10 +66,10 @@ def label(token: str) -> str:
 
 
 def label_font(weight: str = "normal", size: float | None = None) -> FontProperties:
-    """Return the reader's font, followed by those that the labels so far need for other scripts."""
+    """Return the user's font, followed by those that the labels so far need for other scripts."""
     return FontProperties(family=[*FontProperties().get_family(), *wider_fonts()], size=size, weight=weight)
 
 
 def label_style(weight: str = "normal", size: float | None = None) -> dict[str, Any]:
-    """Return how matplotlib is to draw a token: in `label_font`, and two dollar signs are no formula."""
+    """Return how matplotlib must draw a token: in `label_font`, and two dollar signs are no formula."""
     return {"fontproperties": label_font(weight, size), "parse_math": False}

@@ -39,7 +39,7 @@ SLANTED: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "ancho
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A matrix that is to be drawn.
+    """A matrix to draw.
 
     Attributes:
         weights: ``[query, key]``.

@@ -36,7 +36,7 @@ class MachinePart(Protocol):
 
     @property
     def times(self) -> int:
-        """How often it stands in its stack."""
+        """How often it is in its stack."""
 
     @property
     def in_layer(self) -> bool:

@@ -39,7 +39,7 @@ def plot_sizes(bills: Mapping[str, Mapping[str, int]], ax: Axes | None = None) -
         The axes; the bars are in millions of parameters.
 
     Raises:
-        UserError: if there is no model, or a part has another name than in a bill.
+        UserError: if there is no model, or a part has another name than in `parameter_bill`.
     """
     if not bills:
         raise UserError("plot_sizes was given no model; give {'name': parameter_bill(config)}")

@@ -24,7 +24,7 @@ def plot_score_parts(parts: ScoreParts, ax: Axes | None = None) -> Axes:
     """Draw the parts of a query at the left, those of a key at the right, and what each pair adds.
 
     A line is as wide as what its pair adds to the score: green raises it, brown lowers it. Beside each part
-    stands what it adds with all of the other side. Small parts are drawn as one.
+    is what it adds with all of the other side. Small parts are drawn as one.
 
     >>> import viz_transformer as vt
     >>> model = vt.load_language_model()

@@ -110,7 +110,7 @@ def capture(
         left out, unless they have labels.
 
     Raises:
-        UserError: if nothing can be captured, or labels, sentences, heads or rows do not fit.
+        UserError: if no attention can be captured, or labels, sentences, heads or rows do not fit.
     """
     model, own_tokenizer = unwrap(model)
     labels = parse_labels(tokens, source_tokens, target_tokens)

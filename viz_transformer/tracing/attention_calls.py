@@ -4,8 +4,7 @@ A model attends by one of four ways: torch's `scaled_dot_product_attention` or `
 which never return their weights; `multi_head_attention_forward`, which `nn.MultiheadAttention` and
 every `nn.Transformer` module use; or a softmax that its author wrote out. A `TorchFunctionMode`
 receives each call of a torch function inside a `with` block. (While one is active, torch's modules
-also avoid the fused path that would bypass the third.) So no hook is needed, and nothing has to be
-restored.
+also avoid the fused path that would bypass the third.) So no hook is needed, and no state has to be restored.
 """
 
 from __future__ import annotations

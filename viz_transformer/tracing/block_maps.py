@@ -66,9 +66,8 @@ def _from_local_blocks(blocks: Tensor, config: Any, n: int) -> Tensor:
 def _with_random_blocks(layer: Tensor, config: Any, n: int) -> Tensor:
     """Add what BigBird's map leaves out: the weights of its random blocks.
 
-    Only training draws them. In evaluation every random block is the first one, whose keys then stand
-    in the softmax several times, with the same weight each time; the map that the model returns has
-    it once.
+    Only training draws them. In evaluation every random block is the first one, whose keys are then in the
+    softmax several times, with the same weight each time; the map that the model returns has it once.
 
     Args:
         layer: [1, head, query, key], padded to whole blocks.

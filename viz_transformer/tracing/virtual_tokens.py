@@ -25,7 +25,7 @@ def count_virtual_tokens(model: nn.Module) -> int:
     """Return how many virtual tokens PEFT puts before what a model reads.
 
     Raises:
-        UserError: if an encoder–decoder has some: they stand before one of the two texts alone.
+        UserError: if an encoder–decoder has some: they are before one of the two texts alone.
     """
     count = getattr(getattr(model, "active_peft_config", None), "num_virtual_tokens", None) or 0
     if count and getattr(model.config, "is_encoder_decoder", False):

@@ -27,7 +27,7 @@ class WatchedLayers:
     """The weights that attention modules returned, with the numbers of their layers.
 
     A layer's number is the one in its module's name: 3 in ``model.layers.3.self_attn``. Where the
-    name does not tell (a Swin layer stands in a stage, and ALBERT runs one layer many times), layers
+    name does not tell (a Swin layer is in a stage, and ALBERT runs one layer many times), layers
     are counted as they run.
     """
 

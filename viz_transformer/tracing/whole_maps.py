@@ -90,7 +90,7 @@ def maps_of_softmaxes(
 
 
 def _of_main_stream(call: AttentionCall, labels: Labels, n_streams: int) -> AttentionCall:
-    """Leave out ProphetNet's other streams, whose queries stand behind those of the sequence.
+    """Leave out ProphetNet's other streams, whose queries are after those of the sequence.
 
     Source: Qi et al. 2020, *ProphetNet*, section 3.2.
     """
@@ -155,7 +155,7 @@ def _map_of_band(band: Tensor, global_rows: Tensor | None, global_mask: Tensor |
 
 
 def _global_positions(n_global: int, global_mask: Tensor | None) -> Tensor:
-    """Return where the tokens with global attention stand.
+    """Return where the tokens with global attention are.
 
     Raises:
         UserError: if the model chose several itself.

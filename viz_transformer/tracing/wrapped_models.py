@@ -1,4 +1,4 @@
-"""Models inside other libraries' wrappers, known by the wrappers' own names; nothing is imported.
+"""Models inside other libraries' wrappers, known by the wrappers' own names; none is imported.
 
 torch.compile, nnsight and TransformerLens each put a class of their own around a model. The first
 two only hold it, so it is taken out. TransformerLens' models are the models, with a tokenizer and
@@ -20,7 +20,7 @@ READING = ("prepend_bos", "padding_side")
 
 
 def is_module(model: Any) -> bool:
-    """Return whether a model is a torch module; where torch is not loaded, nothing is."""
+    """Return whether a model is a torch module; where torch is not loaded, no object is one."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
 

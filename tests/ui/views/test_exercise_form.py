@@ -239,7 +239,7 @@ def test_faulty_lines_are_chosen_and_changed_by_keys_and_kept(lesson: Page) -> N
     check = asked.get_by_role("button", name="Check")
     check.press("Enter")
     expect(asked.get_by_role("alert")).to_have_text(
-        "Nothing is changed yet: choose a line, and what should be in its place."
+        "No line is changed yet: choose one, and what should be in its place."
     )
     lines, instead = asked.get_by_role("option"), asked.get_by_role("group", name="in place of the chosen")
     lines.first.focus()

@@ -1,6 +1,6 @@
 """GPT-2: a decoder, pre-norm, with learned positions, tied embeddings and one matrix for Q, K, V.
 
-Its matrices are stored the other way round, [inputs, outputs].
+Its matrices are stored transposed, [inputs, outputs].
 """
 
 from typing import Any
@@ -67,7 +67,7 @@ def read_gpt2(model: nn.Module) -> reading.Reading:
 def _pad_id(theirs: Any) -> int | None:
     """Return the id of a token that is padding and nothing else, if there is one.
 
-    GPT-2 has none, and is often given its end-of-text token, which also stands between real texts.
+    GPT-2 has none, and is often given its end-of-text token, which is also between real texts.
     Behind a causal mask, padding on the right needs no hiding.
     """
     marks_ends = theirs.pad_token_id in (theirs.bos_token_id, theirs.eos_token_id)

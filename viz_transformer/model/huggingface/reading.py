@@ -21,7 +21,7 @@ _ACTIVATIONS: dict[str, Activation] = {
 
 
 class Reading(NamedTuple):
-    """What a reader found: our configuration, and the weights by our names."""
+    """What was read: our configuration, and the weights by our names."""
 
     config: ModelConfig
     weights: dict[str, Tensor]
