@@ -98,6 +98,8 @@ def test_encoders_both_and_classifiers_have_their_causes(made) -> None:
     view = vt.patch_lens(model, *prompts, **options)
     n_layers, n_positions = view.start["sizes"]["positions"]
     assert view.restored("positions").shape == (n_layers, n_positions)
+    assert len(view.start["clean"]["tokens"]) == n_positions
+    assert isinstance(prompts[0], list) or prompts[0].split()[-1] in view.heading()
     assert np.abs(view.restored("heads")).max() > 0
     first = view.answer({"what": "positions", "patches": view.patches})
     assert first["value"] == pytest.approx(

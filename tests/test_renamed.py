@@ -96,7 +96,6 @@ EARLIER_PREDICTIONS = """
 2.p2 Whose vector is most like that of “tired”?
 3.p1 the: −3, cat: 2, is: −1, black: 0. How is th
 3.p2 The variance of q·k where d_k = 64
-3.p3 In which row does a small push to a score mo
 4.p1 The scores of “thinking” are 2 and 4.5. Whic
 4.p2 Three queries, three keys: which shape has t
 5.p1 A layer with one head has 16,640 parameters.
@@ -122,13 +121,20 @@ EARLIER_PREDICTIONS = """
 13.p1 The surest head
 13.p2 Over all held-out sentences
 13.p3 tired
-14.p1 The last of six words is changed. How many o
-14.p2 Without a mask, on words that nobody can pre
 14.p3 BERT-Base with 24 heads in place of 12: how
 14.p4 Which model gives “maestra” the highest prob
 """
 #: Those that are asked in other words; one is gone.
-REWORDED_PREDICTIONS = {"6.p1": "6.p1", "7.p1": "", "7.p2": "8.p2", "8.p1": "9.p1", "12.p1": "11.p1"}
+REWORDED_PREDICTIONS = {
+    "3.p3": "scoring.p2",
+    "6.p1": "6.p1",
+    "7.p1": "",
+    "7.p2": "8.p2",
+    "8.p1": "9.p1",
+    "12.p1": "11.p1",
+    "14.p1": "families.p1",
+    "14.p2": "families.p2",
+}
 
 
 def test_an_exercise_that_went_elsewhere_is_found_by_its_title() -> None:

@@ -103,7 +103,7 @@ class Causes(View):
 
     def heading(self) -> str:
         """Return the text that was read, as a page is headed by it."""
-        return running_text(self.start["tokens"])
+        return running_text(self.start.get("clean", self.start)["tokens"])
 
     def requests(self) -> tuple[Schema, ...]:
         """Return what the page may ask."""

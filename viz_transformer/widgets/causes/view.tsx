@@ -84,13 +84,14 @@ function Causes(frame: Frame<Traits>) {
         : patchZones(shown);
   const pictures = (Object.keys(NAMES) as Picture[]).filter((name) => name in start.sizes);
   const hasLanes = picture === "positions" || picture === "lens";
+  const { tokens } = picture === "lens" ? start : (start.clean ?? start); // an encoder reads other words
   return (
     <Stage
       header={
         <>
           <Chips
             label="Words read"
-            tokens={start.tokens.map(word)}
+            tokens={tokens.map(word)}
             kind="key"
             chosen={hasLanes ? traits.at : null}
             onChoose={(at) => hasLanes && set((now) => ({ at, layer: now.layer ?? 0 }))}
