@@ -162,7 +162,7 @@ function addSearch(sections: readonly Section[]): void {
     (lessons as HTMLElement).hidden = Boolean(typed.trim());
     list?.replaceChildren(...found.map((section) => foundItem(section, typed)));
     if (typed.trim() && !found.length && list)
-      list.textContent = "Nothing was found; try fewer or other words.";
+      list.textContent = "No match; try fewer or other words.";
   }
   field.addEventListener("input", show);
   show(); // a page that is gone back to keeps what was typed
