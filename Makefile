@@ -104,7 +104,7 @@ format: $(VENV)/.ready-test node_modules/.ready ## put Python, JavaScript and CS
 	$(BIN)/ruff format .
 	$(biome) check --write
 
-bench: $(VENV)/.ready-bench ## measure, and write docs/benchmarks.md
+bench: $(VENV)/.ready-bench ## measure, and write docs/contributing/benchmarks.md
 	$(BIN)/python -m tools.ensure chromium
 	$(BIN)/python -m benchmarks
 

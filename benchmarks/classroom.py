@@ -1,7 +1,7 @@
 """Learners who step through a lesson at the same time, each in a kernel: their waits and memory.
 
 `python -m benchmarks classroom --learners 10 --lesson 1` tries one class; `--write` puts the
-default classes into docs/benchmarks.md. Thirty learners need a quiet machine.
+default classes into docs/contributing/benchmarks.md. Thirty learners need a quiet machine.
 """
 
 from __future__ import annotations

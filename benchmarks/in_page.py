@@ -271,8 +271,7 @@ the engine answers; and in one notebook of JupyterLab, where the kernel does. Bo
 one browser and asked by turns, each time about something new; medians of {repeats}.
 
 - *Picture*: from the key or the slider's event to the end of the frame that shows the whole answer.
-  Nothing was drawn for 0.3 seconds before, as when a reader presses a key; the browser then begins a
-  frame at once. Before 2026-11-24 the key was pressed just after a frame, and waited for the next one.
+  The page was still for 0.3 seconds before; the browser then begins a frame at once.
 - *Work*: processor time of the sums alone, of the page's main thread and of Python, by turns too.
 - *While a cell computes*: a question to the kernel waits until the cell has ended, so that no model is asked
   while a cell trains it. The page's engine does not wait.

@@ -9,7 +9,6 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.long_use import (
     FLAGS,
-    ROUNDS,
     SEED,
     STOPS,
     Held,
@@ -131,9 +130,9 @@ def run(*flags: str) -> Table:
     return table_of("Long use, in a notebook", TEXT, used, goal)
 
 
-TEXT = f"""\
-A view of each kind in JupyterLab, all of whose questions go to the kernel, is used {ROUNDS}
-*Heap*, *nodes* and *listeners* are what the page holds more than before the view was shown. *Kernel*: memory
-that Python has given out since it began to make the view.
+TEXT = """\
+As above, for a view of each kind in JupyterLab, all of whose questions go to the kernel. *Heap*, *nodes*
+and *listeners* are what the page holds more than before the view was shown. *Kernel*: memory that Python
+has given out since it began to make the view.
 `python -m benchmarks long_use_kernel --write` measures this again.
 """

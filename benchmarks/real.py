@@ -17,7 +17,7 @@ from benchmarks.forward import median_ratio
 from benchmarks.memory import can_be_measured, in_a_fresh_process, peak_mib
 from benchmarks.table import Goal, Table
 from tools import real_models
-from viz_transformer.intervening import find_sites
+from viz_transformer.interpreting import find_sites
 
 TEXT = "When Mary and John went to the store, John gave a drink to"
 N_TOKENS, ROUNDS = 300, 11
@@ -43,7 +43,7 @@ def load() -> tuple[Any, Any]:
 
 def passes() -> dict[str, Callable[[], Any]]:
     """Make a forward of one text of random tokens, and captures of it."""
-    from viz_transformer.tracing import verify
+    from viz_transformer.capturing import verify
 
     model, _ = load()
     torch.manual_seed(0)

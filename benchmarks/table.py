@@ -36,11 +36,11 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     goals: tuple[Goal, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
-    page: str = "benchmarks.md"
+    page: str = "contributing/benchmarks.md"
     files: tuple[tuple[Path, str], ...] = ()
 
     def markdown(self) -> str:
-        """Return the section for docs/benchmarks.md."""
+        """Return the section for docs/contributing/benchmarks.md."""
         lines = [f"## {self.title}", "", self.text.strip(), ""]
         lines += [_row(self.columns), _row(("---",) * len(self.columns)), *map(_row, self.rows), ""]
         for goal in self.goals:

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m recipes", description=__doc__)
     commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
     for name in (*MODELS, *FILES):
-        recipe = commands.add_parser(name, help=f"what stands in data/{name}")
+        recipe = commands.add_parser(name, help=f"makes data/{name}")
         recipe.add_argument("--out", metavar="DIR", help=f"where it goes (default: {name})")
         if name in MODELS:
             recipe.add_argument("--steps", type=int, metavar="N", help="optimiser steps")

@@ -95,7 +95,7 @@ def train_english_spanish(
 def refine(folder: Path, training: TrainConfig, n_threads: int, progress: Progress | None) -> None:
     """Train a checkpoint's translator on, with all translations of each sentence by their probabilities.
 
-    The new weights take the place of the old ones, and ``made_by.json`` tells of both trainings. The
+    The new weights take the place of the old ones, and ``made_by.json`` records both trainings. The
     recording beside them, of the first training, stays.
     """
     checkpoint = Checkpoint.load(folder, Transformer)

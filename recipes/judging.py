@@ -16,7 +16,7 @@ from viz_transformer.analysis import HeadLabel, entropy_nats, label_heads_togeth
 from viz_transformer.corpus import SentencePair, gap_words, is_spanish
 from viz_transformer.corpus.batches import as_text
 from viz_transformer.corpus.files import TextPair
-from viz_transformer.corpus.said_twice import said_once, say_twice
+from viz_transformer.corpus.repetition import repeat, without_repetition
 from viz_transformer.corpus.text_batches import masked_word_batches, next_word_batches
 from viz_transformer.corpus.translations import GAP
 from viz_transformer.errors import UserError
@@ -61,8 +61,8 @@ class SampledTexts:
 
     Attributes:
         n: how many.
-        n_accepted: of how many the grammar writes the sentence, said once or twice.
-        n_twice: how many of these say it twice, word for word.
+        n_accepted: how many hold a sentence that the grammar makes, once or repeated.
+        n_twice: how many of these repeat it, word for word.
         refused: the others.
     """
 
@@ -179,7 +179,7 @@ def sample_language_model(model: LanguageModel, n: int = 1000, seed: int = 0) ->
     n_twice = 0
     refused = []
     for text in model.sample_tokens(n=n, seed=seed):
-        sentence = said_once(text)
+        sentence = without_repetition(text)
         if is_spanish(sentence):
             n_twice += len(sentence) < len(text)
         else:
@@ -223,7 +223,7 @@ def spanish_head_losses(
     Args:
         model: it reads them.
         pairs: their Spanish sides are read.
-        twice: whether each text says its sentence twice, as most of the language model's do.
+        twice: whether each text repeats its sentence, as most of the language model's do.
 
     Raises:
         UserError: if there is no pair, the vocabulary is one of pieces, or it lacks a word.
@@ -271,4 +271,4 @@ def label_translator_heads(
 
 
 def _texts(pairs: Sequence[SentencePair], twice: bool) -> list[tuple[str, ...]]:
-    return [say_twice(pair.target) if twice else pair.target for pair in pairs]
+    return [repeat(pair.target) if twice else pair.target for pair in pairs]

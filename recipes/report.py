@@ -24,7 +24,7 @@ from viz_transformer.analysis import HeadLabel, reliability
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.corpus import SentencePair, draw, english_spanish, translation_tokens
 from viz_transformer.corpus.batches import as_text
-from viz_transformer.corpus.said_twice import QUESTION
+from viz_transformer.corpus.repetition import QUESTION
 from viz_transformer.language_model import LanguageModel, load_language_model
 from viz_transformer.masked_model import MaskedModel, load_masked_model
 from viz_transformer.plots import plot_reliability, save_figure
@@ -56,7 +56,7 @@ def print_report(
     """Print what a model of the generated language has learned of it, whatever its family.
 
     Args:
-        folder: the checkpoint; the bundled translator's, if nothing is said.
+        folder: the checkpoint; by default the bundled translator's.
         beam_width: of a translator's search for the best hypothesis.
         length_penalty: of the search.
         picture: where a translator's reliability diagram is written; None for nowhere.
@@ -72,7 +72,7 @@ def print_report(
         _report_gaps(load_masked_model(folder))
     else:
         translator = load_translator(folder)
-        # Drawing the held-out sentences takes a while: another language is told of before.
+        # Drawing the held-out sentences takes a while: a model of another language is refused first.
         check_vocabulary(translator, list(islice(draw(seed=0), 1000)))
         print_grammar_report(
             translator,
@@ -161,7 +161,7 @@ def _report_texts(model: LanguageModel) -> None:
     found = sample_language_model(model, _N_TEXTS)
     share = found.n_accepted / found.n
     print(f"{found.n:,} texts drawn: the grammar allows {found.n_accepted:,} of them  {share:.2%}")
-    print(f"    {found.n_twice:,} of these ask ¿cómo? and say their sentence a second time, word for word")
+    print(f"    {found.n_twice:,} of these ask ¿cómo? and repeat their sentence, word for word")
     for text in found.refused[:_MOST_SHOWN]:
         print(f"    not: {text}")
     _report_spanish_heads(model)
@@ -185,7 +185,7 @@ def _report_spanish_heads(model: LanguageModel | MaskedModel, *, twice: bool = F
     losses = spanish_head_losses(model, pairs[:_N_PAIRS], twice=twice)
     (kind,) = losses.rises
     labels = {kind: label_spanish_heads(model, pairs[:_N_LABELLED], twice=twice)}
-    _print_heads(losses, labels, f"held-out sentences{' said twice' if twice else ''}")
+    _print_heads(losses, labels, f"held-out sentences{' repeated' if twice else ''}")
 
 
 def _print_heads(losses: HeadLosses, labels: Labels, texts: str) -> None:

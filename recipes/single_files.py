@@ -120,7 +120,7 @@ def induction_losses(model: AttentionOnly, training: TrainConfig) -> Iterator[fl
     for step in range(1, training.n_steps + 1):
         ids = repeated_ids(training.batch_size, generator)  # [batch, 1 + 2 · period]
         period = ids.shape[1] // 2
-        logits = model(ids[:, :-1])[:, period:]  # [batch, period, n_tokens]: who reads the first copies
+        logits = model(ids[:, :-1])[:, period:]  # [batch, period, n_tokens]: the repeated part
         loss = F.cross_entropy(logits.flatten(0, 1), ids[:, period + 1 :].flatten())
         for group in optimiser.param_groups:
             group["lr"] = learning_rate(step, training)

@@ -12,7 +12,7 @@ from viz_transformer.checkpoint import check_writable
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import english_spanish
 from viz_transformer.corpus.files import TextPair
-from viz_transformer.corpus.said_twice import say_some_twice
+from viz_transformer.corpus.repetition import repeat_some
 from viz_transformer.corpus.text_batches import masked_word_batches, next_word_batches
 from viz_transformer.model import DecoderOnly, EncoderOnly
 from viz_transformer.training import make_model
@@ -22,8 +22,8 @@ from viz_transformer.vocabulary import Vocabulary
 LANGUAGE_MODEL = replace(BUNDLED, family="decoder", positional="learned")
 MASKED_MODEL = replace(BUNDLED, family="encoder", predicts_words=True)
 LANGUAGE_MODEL_TRAINING = MASKED_MODEL_TRAINING = BUNDLED_TRAINING
-#: How many of the language model's texts say their sentence twice.
-SAID_TWICE = 0.6
+#: The share of the language model's texts that repeat their sentence.
+REPEATED_SHARE = 0.6
 #: Recorded while they are trained: an adjective, an agreement at a distance, a reason that decides.
 _WATCHED = (
     "el gato negro duerme",
@@ -59,7 +59,7 @@ def train_language_model(
 ) -> Path:
     """Train the bundled language model on the corpus's Spanish sentences and save the checkpoint.
 
-    Of its texts 60% say their sentence twice (`corpus.said_twice`), so that it learns to copy. The same
+    60% of its texts repeat their sentence (`corpus.repetition`), so that it learns to copy. The same
     arguments give the same weights and the same training trace on one machine; they are those of
     `train_english_spanish`.
 
@@ -67,7 +67,7 @@ def train_language_model(
         FileError: if the folder cannot be written.
     """
     check_writable(folder)
-    texts = say_some_twice(_texts(), SAID_TWICE, training.seed)
+    texts = repeat_some(_texts(), REPEATED_SHARE, training.seed)
     vocabulary = spanish_vocabulary(texts)
     return train_recorded(
         folder,
@@ -77,7 +77,7 @@ def train_language_model(
         training,
         LANGUAGE_MODEL_WATCHED,
         name="language-model",
-        facts={"n_train": len(texts), "said_twice": SAID_TWICE},
+        facts={"n_train": len(texts), "said_twice": REPEATED_SHARE},
         n_threads=n_threads,
         progress=progress,
     )

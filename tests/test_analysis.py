@@ -231,7 +231,7 @@ def test_questions_without_an_answer_are_refused() -> None:
     measures = (analysis.head_entropy_bits, analysis.head_entropy_share, analysis.head_mean_distance)
     for ask, *asked, message in (
         (analysis.weights_between, TWICE, "cross", "gato", "dog", "'dog' is not in 'the cat the'"),
-        (analysis.weights_between, TWICE, "cross", "gato", "the", r"'the' stands at positions \[0, 2\]"),
+        (analysis.weights_between, TWICE, "cross", "gato", "the", r"'the' is at positions \[0, 2\]"),
         (analysis.weights_between, TWICE, "encoder", "el", "cat", r"no encoder .* holds \['cross'\]"),
         (analysis.word_index, ("a", "b"), 3, "3 is not in"),
         (analysis.mean_distance, np.full((2, 3), 1 / 3), "2 queries and 3 keys"),

@@ -1,4 +1,4 @@
-"""The walls of docs/architecture.md: who may import whom, and what is heavy.
+"""The walls of docs/contributing/architecture.md: who may import whom, and what is heavy.
 
 The imports are read from the source with `ast`, so a wall holds for an import inside a function
 too; what really gets loaded is seen in a fresh Python process.
@@ -59,9 +59,10 @@ ALLOWED: dict[str, set[str] | None] = {
     "checkpoint": {"model", "vocabulary", "config"},
     "training": {"model", "corpus", "config", "checkpoint"},
     "decoding": {"model", "vocabulary", "trace"},
-    "tracing": {"model", "trace"},
-    "intervening": {"model", "trace", "tracing", "vocabulary"},
-    "attribution": {"intervening", "tracing", "trace", "vocabulary"},
+    "capturing": {"model", "trace"},
+    "interpreting": {"model", "trace", "capturing", "vocabulary"},
+    "attribution": {"interpreting", "trace"},
+    "intervening": {"interpreting"},
     "experiments": {
         "translator",
         "config",
@@ -71,7 +72,7 @@ ALLOWED: dict[str, set[str] | None] = {
         "training",
         "recipes",
         "trace",
-        "tracing",
+        "capturing",
         "analysis",
     },
     "analysis": {"trace"},
@@ -80,17 +81,16 @@ ALLOWED: dict[str, set[str] | None] = {
     "export": {"widgets", "bertviz_views", "trace", "course_map"},
     "engine": {"widgets"},
     "bertviz_views": {"trace"},
-    "text_model": {"model", "vocabulary", "config", "trace"},
-    "writing_model": {"text_model", "decoding", "model", "vocabulary", "trace"},
-    "translator": {"text_model", "writing_model", "checkpoint", "model", "vocabulary", "trace"},
-    "language_model": {"text_model", "writing_model", "checkpoint", "model", "vocabulary", "trace"},
+    "text_model": {"decoding", "model", "vocabulary", "config", "trace"},
+    "translator": {"text_model", "checkpoint", "model", "vocabulary", "trace"},
+    "language_model": {"text_model", "checkpoint", "model", "vocabulary", "trace"},
     "masked_model": {"text_model", "checkpoint", "model", "vocabulary", "trace"},
     "recipes": {
         "config",
         "corpus",
         "vocabulary",
         "model",
-        "tracing",
+        "capturing",
         "training",
         "checkpoint",
         "text_model",
@@ -100,22 +100,19 @@ ALLOWED: dict[str, set[str] | None] = {
         "trace",
         "analysis",
     },
-    "huggingface_scores": {"intervening", "tracing", "model", "trace"},
-    "huggingface_text": {"decoding", "intervening", "tracing", "model", "text_model", "trace"},
+    "huggingface_text": {"decoding", "interpreting", "capturing", "model", "text_model", "trace"},
     "tours": {"live", "widgets", "translator", "trace", "analysis", "plots"},
     "labs": None,
     "live": {
-        "attribution",
         "corpus",
         "engine",
-        "huggingface_scores",
         "huggingface_text",
         "text_model",
         "translator",
         "language_model",
         "masked_model",
-        "tracing",
-        "intervening",
+        "capturing",
+        "interpreting",
         "widgets",
         "trace",
         "vocabulary",
@@ -140,7 +137,7 @@ ALLOWED: dict[str, set[str] | None] = {
         "training",
         "recipes",
         "experiments",
-        "tracing",
+        "capturing",
         "progress",
     },
 }
@@ -189,7 +186,7 @@ def test_a_room_imports_only_what_the_table_allows(module: Path) -> None:
     here = room(module)
     assert here in ALLOWED, (
         f"{name(module)} is a room that the table does not know; add {here!r} to ALLOWED in "
-        "tests/test_architecture.py and to docs/architecture.md, with the rooms it may import"
+        "tests/test_architecture.py and to docs/contributing/architecture.md, with the rooms it may import"
     )
     allowed = ALLOWED[here]
     if allowed is not None:
@@ -263,12 +260,14 @@ def test_a_script_says_in_its_first_line_what_it_holds(script: Path) -> None:
 
 
 def test_the_documented_table_is_the_one_that_is_held() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "contributing" / "architecture.md").read_text(encoding="utf-8")
     for here, rooms in re.findall(r"^\| `(\w+)/?` \|.*\| (.+) \|$", text, re.MULTILINE):
         documented = set(re.sub(r"\(.*?\)|;.*|nothing", "", rooms).replace(",", " ").split())
-        assert documented == ALLOWED[here], f"docs/architecture.md and ALLOWED differ on {here!r}"
+        assert documented == ALLOWED[here], (
+            f"docs/contributing/architecture.md and ALLOWED differ on {here!r}"
+        )
     undocumented = {each for each in BUILT if f"| `{each}" not in text and ALLOWED[each] is not None}
-    assert not undocumented, f"docs/architecture.md has no line for {sorted(undocumented)}"
+    assert not undocumented, f"docs/contributing/architecture.md has no line for {sorted(undocumented)}"
 
 
 @for_each(TEST_MODULES)

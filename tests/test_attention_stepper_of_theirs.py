@@ -14,7 +14,7 @@ from tests.support.attending_models import built, word_tokenizer
 from tests.support.causal_models import byte_tokenizer, gpt2
 from tests.support.huggingface_models import frozen, same, state
 from tests.support.refusals import assert_refused
-from viz_transformer.intervening import find_sites
+from viz_transformer.interpreting import find_sites
 from viz_transformer.trace import compute_head
 
 TEXT = "when Mary went to the store John gave"
@@ -80,7 +80,7 @@ def test_a_query_is_named_as_people_write_it() -> None:
     assert_refused(
         [
             (lambda: stepper(query="Marx"), "'Marx' is not in 'Jo hn ·gave ·Mary ·the ·cat ·the'"),
-            (lambda: stepper(query="the"), "'the' stands at positions .4, 6."),
+            (lambda: stepper(query="the"), "'the' is at positions .4, 6."),
         ]
     )
 

@@ -1,4 +1,4 @@
-"""The repair clinic: its excerpts are ill in the way that is told, and its claims hold."""
+"""The repair clinic: each excerpt has the mistake that its text describes, and its numbers hold."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from tests.support.lessons import Lesson
-from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
 from viz_transformer.cli.course import find_lesson
+from viz_transformer.cli.lessons import SOLUTIONS, read_solutions
 from viz_transformer.exercises import course, exercise, exercises_of
 from viz_transformer.exercises.answer_types import Function
 from viz_transformer.exercises.clinic.decoding import toy_step
@@ -55,7 +55,7 @@ def excerpt(name: str, room: dict[str, Any]) -> Any:
 def test_it_covers_all_five_articles() -> None:
     told = {cell for cell in LESSON.cells if re.fullmatch(r"case-\d+", cell)}
     assert told == {f"case-{number + 1}" for number in range(len(CASES))}
-    systems = (ROOT / "docs" / "systems.md").read_text(encoding="utf-8")
+    systems = (ROOT / "docs" / "contributing" / "systems.md").read_text(encoding="utf-8")
     of_article = re.findall(r"^\| ([A-E])\.\d+ \|.*clinic\.ipynb", systems, flags=re.MULTILINE)
     assert set(of_article) == set("ABCDE")
     # The lab of section 2 opens on a mistake that it knows.
@@ -172,7 +172,7 @@ def test_1_each_axis_mistake_is_named() -> None:
         (lambda s: 0, lambda part: part.sum(-1), "lost keepdim=True"),
         (lambda s: s.amax(0), lambda part: part.sum(0), "axis 0 runs down a column"),
         (lambda s: s.amax(-1, True), lambda part: part.sum(0), "adds up a column"),
-        (lambda s: s.max(), lambda part: part.sum(), "a sum of its own"),
+        (lambda s: s.max(), lambda part: part.sum(), "its own largest score and its own sum"),
         (lambda s: s.amax(1, True), lambda part: part.sum(1, True), "no axis 1"),
     ):
 
@@ -187,7 +187,7 @@ def test_1_each_axis_mistake_is_named() -> None:
 
 
 class TestHiddenTests:
-    """Other ways to mend an excerpt pass, and other ways to fail are caught."""
+    """Other ways to repair an excerpt pass, and other ways to fail are caught."""
 
     def test_weights_may_be_emptied_by_where(self) -> None:
         def masked_weights(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

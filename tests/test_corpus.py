@@ -24,7 +24,7 @@ from viz_transformer.corpus import (
     translations,
     vocabulary_of,
 )
-from viz_transformer.corpus.derivation import GAP, NOTHING_HEARD, Derivation, Heard, derivations
+from viz_transformer.corpus.derivation import GAP, NOTHING_OBSERVED, Derivation, Observed, derivations
 from viz_transformer.corpus.derivation import draw as draw_one
 from viz_transformer.corpus.lexicon import ADJECTIVES, FEMININE_PLURAL, NAMES, NOUNS, SET_PHRASES, VERBS, YOU
 from viz_transformer.corpus.phrases import Phrase
@@ -113,10 +113,10 @@ def test_ambiguous_sentences_have_the_probabilities_worked_by_hand() -> None:
         assert next(iter(translations(english))) == best
 
 
-def pairs_of(program: Callable[[Derivation], Phrase], heard: Heard = NOTHING_HEARD) -> Counter:
+def pairs_of(program: Callable[[Derivation], Phrase], observed: Observed = NOTHING_OBSERVED) -> Counter:
     """Return the probability of every pair that a program writes."""
     found: Counter = Counter()
-    for phrase, probability in derivations(program, heard):
+    for phrase, probability in derivations(program, observed):
         english, spanish, _ = phrase.write()
         found[english, spanish] += probability
     return found
@@ -124,7 +124,7 @@ def pairs_of(program: Callable[[Derivation], Phrase], heard: Heard = NOTHING_HEA
 
 def test_links_join_the_words_that_translate_each_other() -> None:
     english = "the black cat does not see the boy"
-    ((phrase, _),) = derivations(sentences.transitive, Heard(english=tuple(english.split())))
+    ((phrase, _),) = derivations(sentences.transitive, Observed(english=tuple(english.split())))
     pair = SentencePair.from_phrase(phrase)
     assert " ".join(pair.source) == english
     named = " ".join(f"{pair.target[there]}-{pair.source[here]}" for there, here in pair.links)
@@ -350,18 +350,18 @@ def test_pruned_and_full_search_give_the_same_probabilities() -> None:
         for english, spanish in Random(0).sample(sorted(everything), 8):
             gap = len(spanish) // 2
             given = [
-                (Heard(english=english), lambda pair, english=english: pair[0] == english),
-                (Heard(spanish=spanish), lambda pair, spanish=spanish: pair[1] == spanish),
+                (Observed(english=english), lambda pair, english=english: pair[0] == english),
+                (Observed(spanish=spanish), lambda pair, spanish=spanish: pair[1] == spanish),
             ]
             if spanish[gap] not in ("del", "al"):  # looked for apart
                 holed = (*spanish[:gap], GAP, *spanish[gap + 1 :])
-                given.append((Heard(spanish=holed), lambda pair, holed=holed: fills(pair[1], holed)))
-            for heard, fits in given:
+                given.append((Observed(spanish=holed), lambda pair, holed=holed: fills(pair[1], holed)))
+            for observed, fits in given:
                 pruned, whole = (
                     {pair: share for pair, share in found.items() if fits(pair)}
-                    for found in (pairs_of(pattern, heard), everything)
+                    for found in (pairs_of(pattern, observed), everything)
                 )
-                assert pruned == pytest.approx(whole), (pattern.__name__, heard)
+                assert pruned == pytest.approx(whole), (pattern.__name__, observed)
 
 
 def fills(spanish: tuple[str, ...], holed: tuple[str, ...]) -> bool:

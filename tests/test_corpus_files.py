@@ -211,7 +211,7 @@ def test_leaks_are_counted_refused_and_dropped() -> None:
     held_out = {"validation": leaking, "test": NUMBERED[5:6], "other": [TextPair("c", "d")]}
     with pytest.raises(
         UserError,
-        match=r"^2 of 3 validation sentences and 1 of 1 test sentences also stand in training, "
+        match=r"^2 of 3 validation sentences and 1 of 1 test sentences are also in training, "
         "such as 'sentence  3'; drop them from training with --drop-leaks",
     ):
         refuse_leaks(NUMBERED, held_out)

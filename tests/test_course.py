@@ -11,8 +11,8 @@ import pytest
 from nbclient import NotebookClient
 
 from tests.support.lessons import ASKS, Lesson, exercise_headings, flat, lessons_kernel, run_notebook
-from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
 from viz_transformer.cli.course import exercise_cell, find_lesson
+from viz_transformer.cli.lessons import SOLUTIONS, read_solutions
 from viz_transformer.exercises import exercise, exercises_of, lent
 from viz_transformer.exercises.answer_types import Function, evaluate
 from viz_transformer.exercises.course import GRADING, LESSONS
@@ -60,12 +60,12 @@ SECRETS = {
     "8 predict-peeking": ("so the model works", "can be attended to*"),
     "9 predict-ffn": ("position-wise", "nowhere else", "one word at a time"),
     "9 predict-share": ("25 million",),
-    "initial_loss predict-likeness": ("hardly count",),
+    "initial_loss predict-likeness": ("cannot be recognised",),
     "initial_loss predict-loss": ("repeats",),
-    "masks predict-empty": ("0 / 0", "NaN doesn't", "Five ways"),
-    "block predict-depth": ("less and less", "only a little", "falls"),
-    "training p1": ("success",),
-    "training p2": ("blank",),
+    "masks predict-empty": ("0 / 0", "NaN doesn't", "five ways"),
+    "block predict-depth": ("the smaller the gradient", "only a little", "falls"),
+    "training p1": ("equally good",),
+    "training p2": ("has no pattern",),
     "training p3": ("Five of the six",),
     "training p4": ("floor",),
     "11 p2": ("430",),

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.source_code import MODULES, ROOT
+from tests.support.source_code import MODULES, ROOT, for_each
 from tools import docs_site
 from viz_transformer.errors import DOCUMENTATION
 
+#: Where pages of text stand; the root has some too.
+WITH_PAGES = {"docs", "teaching", "data", *(path.name for path in ROOT.glob("*.md"))}
 REPOSITORY = "https://example.org/blob/main/"
 
 
@@ -59,15 +61,9 @@ def test_a_link_leads_to_the_page_of_the_site_or_else_to_the_repository(
     assert docs_site.linked(link, Path(source), page, files, REPOSITORY) == expected
 
 
-def test_the_course_lists_every_lesson_with_its_question() -> None:
-    listed = docs_site.lessons()
-    assert len(listed.splitlines()) == len(list((ROOT / "notebooks").glob("*.ipynb")))
-    assert listed in (ROOT / "docs" / "course.md").read_text(encoding="utf-8")
-
-
 def measured() -> str:
-    """Return the rows of docs/benchmarks.md in which other tools show the same attention."""
-    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    """Return the rows of docs/contributing/benchmarks.md in which other tools show the same attention."""
+    text = (ROOT / "docs" / "contributing" / "benchmarks.md").read_text(encoding="utf-8")
     section = text.partition("## The explorer's page against its peers'\n")[2].partition("\n## ")[0]
     return "".join(re.findall(r"^\| 12 × 12 \| 128 \|.*\n", section, re.MULTILINE))
 
@@ -100,6 +96,12 @@ def _rounded(measured: str, unit: str) -> str:
     return f"{value:,.{digits}f} {unit}"
 
 
+def anchors(page: Path) -> set[str]:
+    """Return the names that GitHub and the site give to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
 def test_a_broken_page_stops_the_build() -> None:
     class Loader(yaml.SafeLoader):
         """Reads mkdocs.yml; what Python makes of a tag is left out."""
@@ -125,16 +127,22 @@ def test_an_address_of_the_project_stands_in_pyproject_alone() -> None:
     assert naming == ["pyproject.toml", "test_docs.py", "test_project.py"]
 
 
-def test_the_readme_and_docs_name_only_what_the_clone_has() -> None:
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
-        text = page.read_text(encoding="utf-8")
-        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
-            if not link.startswith(("https:", "http:", "mailto:")):
-                assert (page.parent / link).exists(), f"{page.name} links to {link}"
+@for_each(sorted(path for path in ROOT.glob("**/*.md") if path.relative_to(ROOT).parts[0] in WITH_PAGES))
+def test_no_link_is_dead(page: Path) -> None:
+    """Neither a file nor a heading that a page leads to is missing."""
+    text = re.sub(r"`[^`\n]+`", "", page.read_text(encoding="utf-8"))  # without code
+    for path, anchor in re.findall(r"\]\((?!\w+:)([^)#\s]*)(#[^)\s]+)?\)", text):
+        target = page.parent / path if path else page
+        assert target.exists(), f"{page.name} links to {path}"
+        if anchor and target.suffix == ".md":
+            assert anchor[1:] in anchors(target), f"{page.name} links to {path}{anchor}"
+
+
+def test_the_pages_that_errors_name_exist() -> None:
+    assert DOCUMENTATION == "docs/"
     for module in MODULES:
         for page in re.findall(r"\{DOCUMENTATION\}(\w+)\.md", module.read_text(encoding="utf-8")):
             assert (ROOT / "docs" / f"{page}.md").exists(), f"{module.name} names a page {page}.md"
-    assert DOCUMENTATION == "docs/"
 
 
 def test_the_readmes_first_screen_needs_no_network_and_names_both_commands() -> None:

@@ -88,5 +88,10 @@ def test_the_gallery_has_every_view_with_the_code_of_its_example() -> None:
             assert f'src="gallery/{function}.html"' in page
 
 
+def test_the_page_of_pictures_has_every_view_with_its_first_line() -> None:
+    text = docs_gallery.PICTURES.read_text(encoding="utf-8")
+    assert text == docs_gallery.with_table(text), "write it again: python -m tools.docs_gallery --table"
+
+
 def test_an_example_makes_the_view_that_it_shows() -> None:
     assert isinstance(docs_gallery.shown("softmax_lab"), vt.SoftmaxLab)

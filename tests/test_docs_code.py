@@ -1,6 +1,6 @@
 """The code of the README and of the documentation's pages, run as it stands.
 
-Pages with models of other people have tests of their own: recipes, interventions, attribution.
+Pages with models of other people have tests of their own: recipes, interpreting.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from viz_transformer.corpus.files import read_pairs
 from viz_transformer.recipes import files
 
 #: Pages whose code a test of their own runs.
-ELSEWHERE = {"attribution", "interventions", "recipes"}
+ELSEWHERE = {"interpreting", "recipes"}
 
 
 def code_of(page: str) -> list[str]:
-    """The pieces of Python of a page, such as ``"docs/index"``."""
+    """The pieces of Python of a page, such as ``"docs/models"``."""
     text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
     return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_no_page_has_code_that_is_not_run() -> None:
     with_code = {path.stem for path in (ROOT / "docs").glob("*.md") if code_of(f"docs/{path.stem}")}
-    assert with_code == ELSEWHERE | {"models", "index", "teaching", "training", "classroom"}
+    assert with_code == ELSEWHERE | {"models", "teaching", "training", "classroom"}
     others = " ".join(path.read_text(encoding="utf-8") for path in ROOT.glob("tests/test_*_docs.py"))
     assert all(f'"{page}.md"' in others for page in ELSEWHERE)
 
@@ -48,11 +48,13 @@ def test_no_page_has_code_that_is_not_run() -> None:
 @pytest.mark.usefixtures("no_window")
 def test_the_readme(folder: Path) -> None:
     """Its comments too: what each translation becomes."""
-    five_lines, own_model, switched_off, language = code_of("README")
+    first, choices, own_model, switched_off, language = code_of("README")
     made: dict[str, Any] = {"model": gpt2(), "tokenizer": tokenizer(), "attentions": [np.eye(2)[None]]}
-    exec(five_lines, made)
-    assert made["trace"].cross_attention.ndim == 4  # [layer, head, query, key]
-    assert (folder / "page.html").stat().st_size > 100_000
+    exec(first, made)
+    exec(choices, made)
+    assert made["view"].trace is made["trace"]
+    assert made["trace"].output_tokens[made["view"].query] == "gato"
+    assert (folder / "gato.html").stat().st_size > 100_000
     exec(own_model, made)
     assert list(made["trace"].target_tokens) == ["the", "cat"]
     exec(switched_off, made)
@@ -65,15 +67,6 @@ def test_the_readme(folder: Path) -> None:
     assert len(four) == 4
     assert max(four, key=four.__getitem__) == "la maestra duerme"
     assert {" ".join(text.split()[:2]) for text in two} == {"la maestra", "la profesora"}
-
-
-def test_the_first_two_minutes(folder: Path) -> None:
-    made: dict[str, Any] = {}
-    for piece in code_of("docs/index"):
-        exec(piece, made)
-    assert made["view"].trace is made["trace"]
-    assert made["trace"].output_tokens[made["view"].query] == "gato"
-    assert (folder / "gato.html").stat().st_size > 100_000
 
 
 def test_the_page_of_models_describes_the_language_correctly() -> None:

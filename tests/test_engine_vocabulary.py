@@ -164,7 +164,7 @@ def test_the_ratio_is_that_of_difflib() -> None:
     words = st.text("aabcé🐈", max_size=9)
     pairs = examples(st.tuples(words, words), 400)
     ratios = answers_in_node(
-        {"ratio": "engine/similarity.ts"}, "(pairs) => pairs.map(([one, other]) => ratio(one, other))", pairs
+        {"ratio": "engine/spelling.ts"}, "(pairs) => pairs.map(([one, other]) => ratio(one, other))", pairs
     )
     assert ratios == [difflib.SequenceMatcher(None, *pair).ratio() for pair in pairs]
 
@@ -179,8 +179,8 @@ def test_text_is_split_folded_found_and_joined_as_in_python() -> None:
             "splitSentences": "engine/spelling.ts",
             "fold": "engine/spelling.ts",
             "makeSpellings": "engine/spelling.ts",
-            "joinTokens": "engine/marks.ts",
-            "repr": "engine/repr.ts",
+            "joinTokens": "engine/spelling.ts",
+            "repr": "engine/errors.ts",
         },
         """({ texts, words, typed }) => [
           texts.map(splitText), texts.map(splitSentences), texts.map(fold), texts.map(repr),
@@ -201,7 +201,7 @@ def test_text_is_split_folded_found_and_joined_as_in_python() -> None:
 
 def test_values_are_shown_as_python_shows_them() -> None:
     values = [None, True, False, 3, -2, 0.5, 1e-7, 1.5e-10, 1e22, "a'b", 'a"b', "'\"'", [1, "x", [None]]]
-    assert answers_in_node({"repr": "engine/repr.ts"}, "(values) => values.map(repr)", values) == [
+    assert answers_in_node({"repr": "engine/errors.ts"}, "(values) => values.map(repr)", values) == [
         repr(value) for value in values
     ]
 

@@ -202,7 +202,7 @@ WRONG_VALUES: dict[str, list[tuple[str, list[Any], str]]] = {
         ("row", [5], "row=5, but the sentence has 5"),
         ("pace", [0.1], "give 0.5 to 8"),
         ("depth", ["near"], "choose one of model, layer, block, head"),
-        ("layer", [1], "stands in no layer"),
+        ("layer", [1], "is in no layer"),
     ],
     "embedding map": [("token", ["blorp"], "'blorp' is not a token of this map"), ("zoom", [3], "zoom=3")],
     "block lab": [

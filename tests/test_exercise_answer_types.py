@@ -116,7 +116,7 @@ def test_a_wrong_answer_gets_a_message_that_names_the_mistake() -> None:
     arrays = [
         (torch.tensor([[1.0, 3], [2, 4]], requires_grad=True), "It is transposed."),
         ([1, 2, 3, 4], "It has the shape (4,); it should be (2, 2)."),
-        ([[1, 2], [3, 5]], "3 of 4 values are right; the first that is not, 5, stands at [1, 1]."),
+        ([[1, 2], [3, 5]], "3 of 4 values are right; the first wrong one is 5, at [1, 1]."),
         ([[1.01, 2], [3, 4]], "round only at the end"),
         ([[1, 2], [3]], "equally long"),
         ([["1", "2"], ["3", "4"]], "without quotation marks"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from functools import cache
 from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +16,7 @@ from torch import Tensor
 
 from tests.support.hand_made_traces import make_trace
 from tests.support.javascript import answers_in_node
+from tests.support.lessons import Lesson
 from viz_transformer.exercises import check, exercise, exercises_of, lent
 from viz_transformer.exercises.answer_types import (
     Array,
@@ -38,6 +41,12 @@ ANSWER = """(forms) => forms.map(({ asked, answers }) => answers.map((answer) =>
   const { passed, message } = check(asked, answer);
   return passed === undefined ? message : `${passed ? "Right." : "Not yet."} ${message}`.trim();
 }))"""
+
+
+@cache
+def form_in_page(name: str) -> dict[str, Any] | None:
+    """The form of an exercise of the course; the clinic's take a second each."""
+    return form_of(exercise(name))
 
 
 def answers_to(wanted: Number | Array | Choice) -> Iterator[Any]:
@@ -107,12 +116,10 @@ def test_every_answer_gets_python_s_words() -> None:
     assert not wrong
 
 
-def test_an_exercise_that_only_python_can_check_asks_for_code() -> None:
-    kinds = {each.name: form_of(each)["kind"] for each in EVERY}
-    in_page = {name for name, kind in kinds.items() if kind not in ("lines", "gaps", "code")}
-    assert in_page == {each.name for each in IN_PAGE}
-    large = Exercise("x.1", "Many", Array(np.zeros(41)))
-    assert form_of(large) == {"name": "x.1", "title": "Many", "hints": [], "kind": "code"}
+def test_every_exercise_of_the_course_has_a_form() -> None:
+    without = {each.name for each in EVERY if not form_in_page(each.name)}
+    assert without == {"1.2"}  # a head is chosen in the view that the lesson shows
+    assert form_of(Exercise("x.1", "Many", Array(np.zeros(41)))) is None
     # How long a row is may be the question: 2.1 has three ids, and one of its mistakes four.
     asked = form_of(exercise("2.1"))
     assert (asked["kind"], asked["value"]["shape"], asked["n_fields"]) == ("row", [3], 4)
@@ -131,7 +138,6 @@ def test_an_unanswered_check_has_a_form_which_keeps_the_answer_and_does_not_tell
     form.answer = "24"
     assert form.alt_text() == f"Exercise 1.1: {title}. The answer given: 24."
     assert form.figure() is None
-    assert ExerciseForm(form_of(Exercise("x.1", "Many", Array(np.zeros(41))))).keeps == {}  # asks for code
 
 
 @pytest.mark.usefixtures("folder_thrown_away")
@@ -150,7 +156,7 @@ def test_a_choice_in_a_view_is_judged_before_python_is_asked() -> None:
     assert sum(said.startswith("Right.") for said in told) == 1
     assert ExerciseForm(asked, shown).keeps["name"] == "exercise 1.2"
     assert not hasattr(check("1.2", (1, 3)), "as_form")
-    assert check("1.2", ...).as_form() == (form_of(one), None)  # nowhere to choose
+    assert check("1.2", ...).as_form() is None  # there is no view to choose in
 
 
 #: Which orders of the lines a page accepts.
@@ -188,7 +194,7 @@ STEPS = Exercise("x.1", "Steps", Function(rescaled, numbers, (Mistake(by_the_var
 def test_lines_are_right_in_every_order_in_which_python_computes_the_same() -> None:
     forms, asked = [], []
     for one in (STEPS, *EVERY):
-        form = form_of(one)
+        form = form_of(one) if one is STEPS else form_in_page(one.name) or {}
         right = [at for at, (_, wrong) in enumerate(form.get("lines", [])) if wrong is None]
         if 0 < len(right) < 8:
             forms.append({"asked": form, "orders": list(permutations(right))})
@@ -247,3 +253,63 @@ def test_code_with_gaps_is_a_choice_in_each() -> None:
     }
     (told,) = answers_in_node(SCRIPTS, ANSWER, [{"asked": asked, "answers": list(answers)}])
     assert told == list(answers.values())
+
+
+def filled(code: str, chosen: list[str]) -> str:
+    for each in chosen:
+        code = code.replace("___", each, 1)
+    return code
+
+
+def given_by(one: Exercise, code: str) -> Any:
+    """Run code, and return the function or the value that it makes; a method as one of its class."""
+    names: dict[str, Any] = {**vars(lent), "__name__": "an answer", "np": np, "page": "word " * 200}
+    exec(code, names)
+    made = ast.parse(code).body[-1]
+    if not isinstance(made, ast.FunctionDef | ast.ClassDef):
+        return [*names.values()][-1]
+    if made.name == "forward":
+        lesson, _, number = one.name.partition(".")
+        exec(Lesson(lesson)[f"answer-{lesson}-{number}"], names)
+        names[one.part].forward = names["forward"]
+        return names[one.part]
+    return names[made.name]
+
+
+#: Choices that Python accepts, whose results are the same, or which a person judges.
+ALSO_ACCEPTED = {
+    *(("10.2", 0, "target"), ("10.2", 3, "batch_loss"), ("12.1", 0, "heads")),
+    ("project.1", 3, '"Head 1·0 matters more: without it the loss is 0.52."'),
+    ("project.1", 3, '"Neither head matters."'),
+}
+
+
+def test_gaps_are_right_where_python_says_so_and_each_other_choice_is_told_why() -> None:
+    wrong = {}
+    for one, form in [(each, form_in_page(each.name)) for each in EVERY if each.gaps]:
+        right = [gap["value"] for gap in form["gaps"]]
+        for at, gap in enumerate(form["gaps"]):
+            if {each for each, _ in gap["mistakes"]} != {*gap["options"]} - {gap["value"]}:
+                wrong[one.name, at] = gap["mistakes"]
+            for option in gap["options"] if one.name != "block.4" else ():  # its lines are names, not code
+                code = filled(form["code"], [*right[:at], option, *right[at + 1 :]])
+                accepted = option == gap["value"] or (one.name, at, option) in ALSO_ACCEPTED
+                if one.check(given_by(one, code)).passed != accepted:
+                    wrong[one.name, at] = option
+    assert not wrong
+
+
+def test_a_fault_is_repaired_by_changing_its_lines() -> None:
+    """Each combination of changes gets Python's words; leaving the excerpt as it is gets none."""
+    clinic = exercises_of("clinic")
+    forms = [{"asked": form_in_page(one.name), "answers": []} for one in clinic]
+    for form in forms:
+        form["answers"] = [chosen for chosen, _, _ in form["asked"]["checks"]]
+    for one, form, told in zip(clinic, forms, answers_in_node(SCRIPTS, ANSWER, forms), strict=True):
+        _, (passed, *_), messages = zip(*form["asked"]["checks"], strict=True)
+        assert not passed
+        assert told[0] == "No line is changed yet: choose one, and what should be in its place."
+        assert any(each.startswith("Right.") for each in told)
+        assert messages[0] == one.wanted.mistakes[0].message  # of the excerpt as it was handed out
+        foreseen = {each.message for each in one.wanted.mistakes} - {messages[0]}
+        assert len(foreseen & {each.removeprefix("Not yet. ") for each in told}) >= 2, one.name

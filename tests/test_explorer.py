@@ -466,7 +466,7 @@ def test_a_decoder_reads_pairs_too_and_two_texts_are_no_target() -> None:
 
 def test_the_page_decodes_every_half_as_numpy_does() -> None:
     table = "() => [...new Uint32Array(halfTable().slice().buffer)]"  # the bits: NaN and -0 stay
-    bits = answers_in_node({"halfTable": "widgets/base/weights.ts"}, table, None)
+    bits = answers_in_node({"halfTable": "widgets/base/bytes.ts"}, table, None)
     halves = np.array(bits, np.uint32).view(np.float32)
     expected = np.arange(65536, dtype=np.uint16).view("<f2").astype(np.float32)
     np.testing.assert_array_equal(halves, expected)

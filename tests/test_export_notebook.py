@@ -219,7 +219,8 @@ def test_text_that_was_sent_in_pieces_is_one_block(tmp_path: Path) -> None:
 
 
 def test_code_that_is_folded_in_the_notebook_is_folded_on_the_page(tmp_path: Path) -> None:
-    path = write_notebook(tmp_path / "plain.ipynb", "answer = 42", "question = 6 * 7")
+    map_alone = "vt.you_are_here(4)"  # the page shows the map, and no code for it
+    path = write_notebook(tmp_path / "plain.ipynb", "answer = 42", "question = 6 * 7", map_alone)
     notebook = nbformat.read(path, as_version=4)
     notebook.cells[0].metadata["jupyter"] = {"source_hidden": True}
     nbformat.write(notebook, path)
@@ -228,6 +229,7 @@ def test_code_that_is_folded_in_the_notebook_is_folded_on_the_page(tmp_path: Pat
     assert ["answer" in each for each in folded] == [True]
     assert "question" in text.replace(folded[0], "")
     assert "answer" not in text.replace(folded[0], "")
+    assert "you_are_here" not in text
 
 
 def test_unreadable_and_unwritable_files_are_refused(saved: Path, tmp_path: Path) -> None:

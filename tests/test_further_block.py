@@ -77,11 +77,11 @@ def test_attention_moves_information_between_tokens(translator) -> None:
         last = block_spread(translator, SENTENCE, changed)["self-attention"]
         assert last.min() > 0.05
     first = {place: block_spread(translator, SENTENCE, place, layer=0) for place in (cat, end)}
-    assert first[cat]["self-attention"][others].max() < 0.005  # “hardly move”
+    assert first[cat]["self-attention"][others].max() < 0.005  # “hardly change”
     assert first[end]["self-attention"].min() > 0.5
     with torch.no_grad():
         _, weights = translator.model.encoder.layers[0].self_attention(*[embedded(translator, SENTENCE)] * 2)
-    assert weights[0, :, :end, end].min() > 0.95  # “to hardly anything else”
+    assert weights[0, :, :end, end].min() > 0.95  # “almost only to `<eos>`”
 
 
 def test_the_translator_relies_on_its_sums_and_on_its_norms(translator) -> None:
@@ -97,7 +97,7 @@ def test_post_norm_gradients_fade_with_depth_and_without_sums_the_first_layers_g
     for n_layers in (2, 6, 12, 24):
         post, pre = (gradients_by_depth(n_layers, norm) for norm in ("post", "pre"))
         fading.append(post.decoder[-1] / post.decoder[0])
-        assert pre.decoder[0] > pre.decoder[-1]  # “it gets more than the last, at every depth”
+        assert pre.decoder[0] > pre.decoder[-1]  # “it is larger than that of the last, at every depth”
     assert fading == sorted(fading)
     assert fading[-1] > 1000
     # “The encoder's line falls far less”
@@ -108,7 +108,7 @@ def test_post_norm_gradients_fade_with_depth_and_without_sums_the_first_layers_g
         found = gradients_by_depth(n_layers, residual=False)
         assert max(found.decoder[: n_layers // 2]) < 1e-20  # “a computer can't tell from 0”
         assert min(found.decoder[-1], *found.encoder) > 0.1
-    assert not LESSON.lacks("The *encoder's* gradient still arrives")
+    assert not LESSON.lacks("The *encoder's* gradient stays large even then")
 
 
 def test_pre_norm_learns_where_post_norm_is_stuck() -> None:

@@ -84,7 +84,7 @@ def test_the_careless_search_has_the_four_mistakes(lesson: dict) -> None:
     assert decode(max(finished, key=lambda one: one[1])[0]) == "buenos"
     ours = lesson["ours"]
     assert (len(ours.hypotheses), len(ours.steps)) == (3, 3)
-    assert f"this one went on for {20 - len(ours.steps)} more" in LESSON.prose
+    assert f"this one ran {20 - len(ours.steps)} more" in LESSON.prose
     assert lesson["tokens"].sos_id in {ids[-1] for ids, _ in lesson["wide_beam"]}
     # And yet it is right for most of the six sentences.
     definition = "def " + LESSON["careless"].partition("def ")[2].partition("\n\n\nfinished")[0]

@@ -19,7 +19,7 @@ from viz_transformer.exercises import exercise
 from viz_transformer.exercises.instruments import leak_meter
 from viz_transformer.experiments.causal_leak import LENGTH, N_WORDS, UNIFORM_LOSS
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
-from viz_transformer.model.stacks import Encoder
+from viz_transformer.model.layers import Encoder
 
 LESSON = Lesson("families")
 SIZES = {"vocab_size": 16, "d_model": 32, "n_heads": 4, "d_ff": 64}
@@ -29,26 +29,26 @@ WORDS = ["<sos>", "the", "animal", "was", "too", "tired"]
 
 
 @pytest.fixture
-def reader() -> EncoderOnly:
+def encoder_only() -> EncoderOnly:
     torch.manual_seed(0)
     return EncoderOnly(ModelConfig(**SIZES, family="encoder")).eval()
 
 
 @pytest.fixture
-def writer() -> DecoderOnly:
+def decoder_only() -> DecoderOnly:
     torch.manual_seed(1)
     return DecoderOnly(ModelConfig(**SIZES, family="decoder")).eval()
 
 
 def test_a_decoder_only_model_is_a_stack_of_encoder_layers_and_a_mask(
-    reader: EncoderOnly, writer: DecoderOnly
+    encoder_only: EncoderOnly, decoder_only: DecoderOnly
 ) -> None:
-    assert isinstance(writer.decoder, Encoder)
-    writer.embedding.load_state_dict(reader.embedding.state_dict())
-    writer.decoder.load_state_dict(reader.encoder.state_dict())
-    read = vt.capture(reader, input_ids=IDS, tokens=WORDS).encoder_attention
+    assert isinstance(decoder_only.decoder, Encoder)
+    decoder_only.embedding.load_state_dict(encoder_only.embedding.state_dict())
+    decoder_only.decoder.load_state_dict(encoder_only.encoder.state_dict())
+    read = vt.capture(encoder_only, input_ids=IDS, tokens=WORDS).encoder_attention
     masked, unmasked = (
-        vt.capture(writer, input_ids=IDS, tokens=WORDS, interventions=changes).decoder_attention
+        vt.capture(decoder_only, input_ids=IDS, tokens=WORDS, interventions=changes).decoder_attention
         for changes in (None, vt.Interventions(causal_mask=False))
     )
     assert abs(read - masked).max() > 0.1
@@ -57,15 +57,15 @@ def test_a_decoder_only_model_is_a_stack_of_encoder_layers_and_a_mask(
 
 def test_more_context_raises_the_probability_of_maestra(translator: vt.Translator) -> None:
     english, spanish = "the teacher lost her book", "la maestra perdió su libro"
-    writer = vt.load_language_model().next_words("la")["maestra"]
-    reader = vt.load_masked_model().fill("la [?] perdió su libro")
+    decoder_only = vt.load_language_model().next_words("la")["maestra"]
+    encoder_only = vt.load_masked_model().fill("la [?] perdió su libro")
     told = float(np.exp(translator.log_probs(english, spanish)[1]))
-    assert 2 * writer < reader["maestra"] < 0.5 < 0.9 < told
+    assert 2 * decoder_only < encoder_only["maestra"] < 0.5 < 0.9 < told
     people = "vecina cantante amiga maestra alumna doctora médica estudiante profesora"
-    assert sum(reader[word] for word in people.split()) > 0.95  # “a person, and no cow”
+    assert sum(encoder_only[word] for word in people.split()) > 0.95  # “a person, and no cow”
 
 
-def test_a_reader_learns_from_hidden_words_and_a_writer_from_every_one(
+def test_an_encoder_learns_from_hidden_words_and_a_decoder_from_every_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     exec(LESSON["objectives"], {"vt": vt})
@@ -79,13 +79,13 @@ def test_a_reader_learns_from_hidden_words_and_a_writer_from_every_one(
 
 
 def test_outputs_have_the_shapes_and_the_lottery_the_numbers_that_are_told(
-    reader: EncoderOnly, writer: DecoderOnly
+    encoder_only: EncoderOnly, decoder_only: DecoderOnly
 ) -> None:
-    assert reader(IDS).shape == (1, 6, 32)
-    assert writer(IDS).shape == (1, 6, 16)
+    assert encoder_only(IDS).shape == (1, 6, 32)
+    assert decoder_only(IDS).shape == (1, 6, 16)
     assert Transformer(ModelConfig(**SIZES))(IDS, IDS).shape == (1, 6, 16)
     with pytest.raises(UserError, match="no classification head"):
-        reader.classify(reader(IDS))
+        encoder_only.classify(encoder_only(IDS))
     config = ModelConfig(**SIZES | {"d_model": 768}, family="encoder", n_classes=3)
     answer = EncoderOnly(config)(torch.ones(8, 20, dtype=torch.long))
     assert answer.shape == (8, 3)

@@ -75,10 +75,10 @@ def test_the_unlabelled_head_decides_wide_and_doctor(capsys) -> None:
         *(f"without head {head}: {man if head == 1 else woman}" for head in range(4)),
     ]
     translator, too_wide = made["translator"], made["too_wide"]
-    # “*street* to *wide*, *her* to *doctor*.”
+    # “*wide* to *street*, *doctor* to *her*.”
     for text, word, decides in ((too_wide, "wide", "street"), ("the doctor lost her book", "doctor", "her")):
         assert weights_between(translator.trace(text), "encoder", word, decides)[1, 1] > 0.8
-    # “With *tired*, removing it changes nothing.”
+    # “With *tired*, removing it changes no word.”
     off = vt.Interventions(heads=[vt.HeadChange("encoder", 1, 1, factor=0)])
     assert translator.translate(TIRED, interventions=off).text.endswith("cansado")
     assert exercise("head_labels.1").check(1).passed

@@ -55,7 +55,7 @@ def test_one_number_decides_the_first_loss(untrained: UntrainedModel) -> None:
     assert 20 < own[0] / own[1] < 35
     assert 20 < large.loss / small.loss < 35
     assert not LESSON.lacks("44 million", "from almost 300 to about 11", "more than 20 times smaller")
-    assert not LESSON.lacks("**three times that of an even bet**")
+    assert not LESSON.lacks("**three times that of a uniform guess**")
 
 
 def test_too_small_an_initialisation_ignores_the_words(untrained: UntrainedModel) -> None:
@@ -68,8 +68,8 @@ def test_too_small_an_initialisation_ignores_the_words(untrained: UntrainedModel
     assert pytest.approx(0.1, abs=0.02) == 0.005 * D_MODEL**0.5
     assert not LESSON.lacks(
         "From a standard deviation of 0.02 upwards",
-        "at 0.005, all logits are nearly equal, and the loss is that of an even bet",
-        "about 0.1 in size after the multiplication",
+        "at 0.005, all logits are nearly equal, and the loss is that of a uniform guess",
+        "numbers of about 0.1 after the multiplication",
     )
     assert "std=0.005" in LESSON["start-lab"]
     with pytest.raises(vt.UserError, match="choose 'torch' or 'xavier'"):

@@ -17,14 +17,14 @@ from viz_transformer.analysis import (
     head_alignment_error_rate,
     label_heads,
 )
-from viz_transformer.bertviz_views import scripts
+from viz_transformer.bertviz_views import page
 from viz_transformer.corpus import english_spanish
 from viz_transformer.exercises import exercise
 from viz_transformer.recipes.head_eval import NEEDED, head_losses
 
 LESSON = Lesson("reading_heads")
 TIRED = "the animal did not cross the street because it was too tired"
-SAID_TWICE = "la reina cansada come pescado ¿cómo? la reina cansada come pescado"
+REPEATED_SHARE = "la reina cansada come pescado ¿cómo? la reina cansada come pescado"
 
 
 def test_the_black_cat_has_the_links_shown(translator: vt.Translator) -> None:
@@ -96,12 +96,12 @@ def test_twelve_of_24_heads_are_needed_over_many_sentences(translator: vt.Transl
 
 
 def test_each_word_to_be_written_is_found_in_the_first_copy() -> None:
-    assert SAID_TWICE in LESSON["said-twice"]
+    assert REPEATED_SHARE in LESSON["said-twice"]
     assert "copying.layer, copying.head = 1, 1" in LESSON["said-twice"]
-    trace = vt.load_language_model().trace(SAID_TWICE)
+    trace = vt.load_language_model().trace(REPEATED_SHARE)
     head = trace.decoder_attention[1, 1]  # [query, key]
     assert head[:7, 0].min() > 0.9  # “rests on <sos>”
-    for row, word in enumerate(SAID_TWICE.split()[:5], start=8):
+    for row, word in enumerate(REPEATED_SHARE.split()[:5], start=8):
         assert trace.query_tokens("decoder")[row] == word
         key = head[row].argmax()
         assert (trace.target_tokens[key], key < 6) == (word, True)
@@ -118,8 +118,8 @@ def test_without_transformers_or_bertviz_the_cells_say_so(
     exec(LESSON["tiny-bert-sizes"], scope)
     exec(LESSON["tiny-bert"], scope)
     assert "pip install transformers" in capsys.readouterr().out
-    monkeypatch.setattr(scripts, "find_spec", lambda name: None)
-    scripts.read_script.cache_clear()
+    monkeypatch.setattr(page, "find_spec", lambda name: None)
+    page.read_script.cache_clear()
     names = {"vt": vt, "tired": translator.trace(TIRED)}
     exec(LESSON["bertviz"], names)
     assert isinstance(names["drawn"], str)

@@ -41,23 +41,23 @@ def test_the_training_at_the_top_ends_with_all_six_right(lesson: dict) -> None:
     run = lesson["run"]
     assert lesson["n_right"](run.moments[0].translations) == 0
     assert lesson["n_right"](run.moments[-1].translations) == 6  # “without a mistake”
-    count = sum(each.numel() for each in lesson["student"].model.parameters())
+    count = sum(each.numel() for each in lesson["shifted"].model.parameters())
     assert f"{count:,} parameters" in LESSON["watch-it-learn"]
 
 
 def test_the_table_of_reading_and_saying_is_that_of_the_batch(lesson: dict) -> None:
     named = lesson["vocabulary"].tokens_of
-    for first, ids in (("it reads", lesson["read"]), ("it must say", lesson["say"])):
+    for first, ids in (("it reads", lesson["read"]), ("it must predict", lesson["say"])):
         row = [first, *(f"`{t}`" if t[0] == "<" else t for t in named(ids[2].tolist()))]
         assert f"| {' | '.join(row)} |" in LESSON.prose
     assert lesson["real"].sum() == 23
-    assert "asks 23 questions" in LESSON.prose
+    assert "gives 23 predictions" in LESSON.prose
 
 
 def test_given_the_right_prefix_more_words_are_right_than_in_free_writing(lesson: dict) -> None:
     says, say, real, cat = (lesson[name] for name in ("says", "say", "real", "cat"))
     assert 0.7 < (says == say)[real].float().mean() < 0.8  # “three words out of four”
-    assert (says == say)[cat][real[cat]].sum() == 4  # “four positions out of five”
+    assert (says == say)[cat][real[cat]].sum() == 4  # “four predictions out of five”
     assert set(lesson["alone"][cat].split()) == {"el"}
     assert lesson["n_right"](lesson["alone"]) <= 1  # “almost no sentence”
 
@@ -65,15 +65,15 @@ def test_given_the_right_prefix_more_words_are_right_than_in_free_writing(lesson
 def test_the_copier_has_the_lowest_loss_and_cannot_translate(lesson: dict) -> None:
     end = {name: losses[-1] for name, losses in lesson["names"].items()}
     assert min(end, key=end.get) == "not shifted: the same word"
-    assert max(end.values()) < 0.02  # “All three curves look like success.”
+    assert max(end.values()) < 0.02  # “All three curves look equally good.”
     wrote = {
         name: [lesson[name].translate(text, beam_width=1).text for text in lesson["english"]]
-        for name in ("student", "copier", "echo")
+        for name in ("shifted", "unshifted", "source_only")
     }
-    assert lesson["n_right"](wrote["student"]) == 6
-    assert lesson["n_right"](wrote["copier"]) == 0
-    assert len(set(wrote["copier"][3].split())) == 1  # “so it repeats a word”
-    assert wrote["echo"] == lesson["english"]
+    assert lesson["n_right"](wrote["shifted"]) == 6
+    assert lesson["n_right"](wrote["unshifted"]) == 0
+    assert len(set(wrote["unshifted"][3].split())) == 1  # “so it repeats one of them”
+    assert wrote["source_only"] == lesson["english"]
 
 
 def test_ignoring_the_source_beats_an_untrained_model(lesson: dict) -> None:
@@ -113,7 +113,7 @@ def test_the_last_sentence_comes_right_at_the_step_asked_for(lesson: dict) -> No
     assert first_right(lesson["large"], 5) == 35
     mean = shares(small).mean((0, 2, 3))  # [moment]
     assert (mean[0] - mean[10]) / (mean[0] - mean[-1]) == pytest.approx(0.5, abs=0.1)
-    assert "only half as sharp as they get" in asked.right
+    assert "only half as sharp as at the end" in asked.right
 
 
 def test_the_small_model_does_without_its_looks_and_the_translator_does_not(lesson: dict) -> None:
@@ -173,7 +173,7 @@ def test_the_lowest_loss_asked_for_is_that_of_the_grammar() -> None:
 def test_label_smoothing_sets_the_model_s_confidence(lesson: dict) -> None:
     smooth, wanted = lesson["smooth"], 0.9 + 0.1 / 35
     assert lesson["mean_probability"](smooth) == pytest.approx(wanted, abs=0.02)
-    assert lesson["mean_probability"](lesson["student"]) > 0.98
+    assert lesson["mean_probability"](lesson["shifted"]) > 0.98
     assert lesson["smooth_losses"][-1] == pytest.approx(lesson["floor"], abs=0.01)
     assert lesson["floor"] == pytest.approx(0.66, abs=0.005)
     assert lesson["n_right"]([smooth.translate(text).text for text in lesson["english"]]) == 6
@@ -195,7 +195,7 @@ def test_the_right_guesses_are_scored_and_show_what_they_promise(lesson: dict) -
 def test_a_warm_up_saves_the_high_rate(lesson: dict) -> None:
     """At the peak 0.02 these hold by a wide margin however a machine orders its sums."""
     cold, warm = (lesson["losses_with"](0.02, warmup, 2) for warmup in (0, 20))
-    assert cold[15] > exercise("training.2").wanted.value  # “worse than a student who looks at nothing”
+    assert cold[15] > exercise("training.2").wanted.value  # “higher than that of a model without any input”
     assert max(warm[29:]) < 0.01  # “the loss is below 0.01 from step 30 on”
     rates = lesson["rates"]
     assert (rates.peak, rates.warmup, rates.seed) == (0.02, 0, 2)

@@ -298,7 +298,7 @@ def test_a_page_carries_what_the_kernel_replies(name: str) -> None:
         "([base, ...carried]) => carried.map(({ moved, kinds, ...words }) => ({ ...words,"
         " weights: (moved ? withMoved(moved, base.kinds) : kinds).map((kind) => [...weightsIn(kind)]) }))"
     )
-    scripts = {"withMoved": "widgets/head_lab/replies.ts", "weightsIn": "widgets/base/weights.ts"}
+    scripts = {"withMoved": "widgets/head_lab/replies.ts", "weightsIn": "widgets/base/bytes.ts"}
     read = answers_in_node(scripts, tell, [replies[1], *carried[2:]])
     assert len(read) == len(replies) - 2
     for found, expected in zip(read, replies[2:], strict=True):

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 LESSON = Lesson("7")
 
 
-def test_the_first_curve_begins_above_an_even_bet_and_the_translation_comes_together() -> None:
+def test_the_first_curve_begins_above_a_uniform_guess_and_the_translation_comes_together() -> None:
     run = vt.load_training("en-es")
     assert f"starts at {run.losses[0]:.2f}" in LESSON.prose
-    assert math.log(761) < run.losses[0] < math.log(761) + 0.5  # “a little above the even bet”
+    assert math.log(761) < run.losses[0] < math.log(761) + 0.5  # “a little above the uniform guess”
     right = run.references[0]
     first = next(moment for moment in run.moments if moment.translations[0] == right)
     assert f"at step {first.step} the translation is right" in LESSON.prose
@@ -47,7 +47,7 @@ def test_the_worked_sums_are_right(translator: vt.Translator) -> None:
 def test_a_small_model_memorises_and_the_validation_loss_turns() -> None:
     found = {n: losses_by_data(n) for n in (20, 100, 400)}
     assert found[100].training[-1] < 0.05
-    assert found[100].validation[-1] > found[100].even_bet  # “worse than an even bet”
+    assert found[100].validation[-1] > found[100].even_bet  # “worse than a uniform guess”
     assert found[400].best_step > found[20].best_step
     assert min(found[400].validation) < min(found[20].validation)
     for each in found.values():

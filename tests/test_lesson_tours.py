@@ -136,7 +136,7 @@ def test_8_leaks_where_its_captions_say() -> None:
     assert [bool(each) for each in found] == [False, True, False, True, False, True, False]
     assert found[3] == 5  # “every word's vector”
     assert found[1] == 3  # “the outputs before it”
-    assert not tour(8).view.mask[1, 0, 0].any()  # “the first row may attend to nothing at all”
+    assert not tour(8).view.mask[1, 0, 0].any()  # “every key is hidden from the first row”
 
 
 def test_9_shows_which_part_of_the_block_moves_other_words() -> None:

@@ -182,7 +182,7 @@ def spoil(records: Any) -> None:
 
 
 def test_a_loss_that_is_no_number_leaves_the_last_good_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"at step 8; lower.*the checkpoint of step 5 stands"):
+    with pytest.raises(UserError, match=r"at step 8; lower.*the checkpoint of step 5 is kept"):
         train(tmp_path / "own", progress=at_seven(spoil))
     translator = load_translator(tmp_path / "own")
     loss = validation_loss(translator.model, VALIDATION, translator.vocabulary)
@@ -365,7 +365,7 @@ def test_new_pairs_go_on_from_a_trained_model(table: Path, tmp_path: Path, capsy
     for arguments, told in (
         ([*on, "--tokens", "300"], "base (--from) brings its own vocabulary"),
         ([*on, "--d-model", "32"], "base (--from) brings its own vocabulary and sizes"),
-        (again, "first's test sentences also stand in training"),
+        (again, "first's test sentences are also in training"),
         ([*on[:-1], str(tmp_path / "none")], "no checkpoint folder at"),
         (["train", "en-es", "--from", str(first)], "--from is for a training on your own pairs"),
     ):

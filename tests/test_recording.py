@@ -17,7 +17,7 @@ from viz_transformer.analysis import head_entropy_share
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import SentencePair, is_held_out, sentences, translations, vocabulary_of
 from viz_transformer.corpus.batches import batches
-from viz_transformer.corpus.derivation import Heard, derivations
+from viz_transformer.corpus.derivation import Observed, derivations
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.decoding import greedy
@@ -180,7 +180,7 @@ def test_the_translator_s_watched_sentences_are_held_out() -> None:
     for pair, combination, pattern in zip(recipes.WATCHED, combinations, patterns, strict=True):
         assert is_held_out(combination)
         english = tuple(pair.source.split())
-        found = [SentencePair.from_phrase(one) for one, _ in derivations(pattern, Heard(english=english))]
+        found = [SentencePair.from_phrase(one) for one, _ in derivations(pattern, Observed(english=english))]
         assert all(combination in each.combinations for each in found if each.source == english)
         assert english in {each.source for each in found}
 

@@ -22,7 +22,7 @@ from tests.support.spanish_models import TEXTS, small_language_model, small_mask
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.cli import main
 from viz_transformer.corpus import Corpus, SentencePair, english_spanish
-from viz_transformer.corpus.said_twice import QUESTION, said_once, say_some_twice, say_twice
+from viz_transformer.corpus.repetition import QUESTION, repeat, repeat_some, without_repetition
 from viz_transformer.corpus.translations import GAP
 from viz_transformer.errors import UserError
 from viz_transformer.language_model import LanguageModel, load_language_model
@@ -102,17 +102,17 @@ WORDS = st.lists(st.sampled_from(["la", "vaca", "duerme", "¿", "cómo", "?"]), 
 
 @given(WORDS)
 def test_a_sentence_said_twice_is_recognised(sentence: list[str]) -> None:
-    assert said_once(say_twice(sentence)) == tuple(sentence)
+    assert without_repetition(repeat(sentence)) == tuple(sentence)
 
 
 def test_a_share_of_the_sentences_is_said_twice_the_same_ones_for_a_seed() -> None:
     sentences = [("duerme", str(number)) for number in range(1000)]
-    texts = say_some_twice(sentences, 0.3, seed=1)
-    assert [said_once(text) for text in texts] == sentences
+    texts = repeat_some(sentences, 0.3, seed=1)
+    assert [without_repetition(text) for text in texts] == sentences
     assert sum(map(len, texts)) == pytest.approx(2 * 1000 + 5 * 300, abs=5 * 45)
-    assert texts == say_some_twice(sentences, 0.3, seed=1) != say_some_twice(sentences, 0.3, seed=2)
+    assert texts == repeat_some(sentences, 0.3, seed=1) != repeat_some(sentences, 0.3, seed=2)
     for text in ("la vaca duerme", "¿ cómo ?", "la vaca ¿ cómo ? la", "la vaca ¿ cómo ? la gata", ""):
-        assert said_once(text.split()) == tuple(text.split())  # any other text is left as it is
+        assert without_repetition(text.split()) == tuple(text.split())  # any other text is left as it is
 
 
 # docs/models.md gives the figures of the bundled model.
@@ -163,7 +163,7 @@ def test_heads_of_the_first_layer_bring_the_induction_head_the_word_before(
         changes = vt.Interventions(heads=[vt.HeadChange("decoder", 0, one, factor=0) for one in off])
         found = []
         for pair in corpus.held_out[:40]:
-            weights = model.trace(say_twice(pair.target), changes).decoder_attention[1, 1]
+            weights = model.trace(repeat(pair.target), changes).decoder_attention[1, 1]
             again = len(pair.target) + len(QUESTION) + 1  # the row that reads the second copy's first word
             found += [weights[again + step, step + 2] for step in range(len(pair.target) - 1)]
         return float(np.mean(found))

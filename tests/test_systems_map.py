@@ -1,4 +1,4 @@
-"""docs/systems.md names every item of the five articles, and every place that it names exists."""
+"""contributing/systems.md names every item of the five articles, and every place that it names exists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.exercises.instruments import who_learns
 from viz_transformer.model import Transformer
 
-TEXT = (ROOT / "docs" / "systems.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "contributing" / "systems.md").read_text(encoding="utf-8")
 #: How many systems and how many mistakes each article has; F are results to reach.
 ITEMS = {"A": (16, 13), "B": (13, 6), "C": (5, 6), "D": (11, 6), "E": (8, 6), "F": (4, 0)}
 
@@ -87,7 +87,7 @@ def test_the_cells_that_it_names_exist_and_every_notebook_is_named() -> None:
             name, _, shown = words.partition(" · ")
             lesson = lesson_of(name)
             named.add(lesson.path.name)
-            right_file = (ROOT / "docs" / path).resolve().name == lesson.path.name
+            right_file = (ROOT / "docs" / "contributing" / path).resolve().name == lesson.path.name
             if not right_file or shown != cell or cell not in lesson.cells:
                 wrong.append((row.key, words, target))
     assert not wrong
@@ -101,7 +101,7 @@ def test_the_tests_that_it_names_exist() -> None:
     for row in ROWS:
         assert links(row.tests), row.key
         for name, path in links(row.tests):
-            if name not in names_in((ROOT / "docs" / path).resolve()):
+            if name not in names_in((ROOT / "docs" / "contributing" / path).resolve()):
                 wrong.append((row.key, name, path))
     assert not wrong
 

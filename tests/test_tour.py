@@ -139,7 +139,7 @@ def test_every_view_can_be_toured(tmp_path: Path) -> None:
         if changed := [each for each in heard if each[0] != "_"]:
             wrong[name] = f"a tour changed {changed} of the view that it found"
         if content := {"about", "live", "data", *CONTENT.get(name, ())} & set(shown.names):
-            wrong[name] = f"{content} is nothing that one chooses"
+            wrong[name] = f"{content} cannot be chosen"
     assert wrong == {}
 
 
@@ -153,8 +153,8 @@ MISFITS = [
     ({"state": {"selected": 7}}, "step 2: selected: The 'selected' trait"),
     ({"state": {"linked_heads": {"cross": 3}}}, "step 2: linked_heads: "),
     ({"state": {"threshold": 2}}, "step 2: threshold=2 is no share of attention"),
-    ({"state": {"hed": 1}}, "step 2: 'hed' is nothing that one chooses in AttentionExplorer"),
-    ({"state": {"data": {}}}, "step 2: 'data' is nothing that one chooses"),
+    ({"state": {"hed": 1}}, "step 2: 'hed' cannot be chosen in AttentionExplorer"),
+    ({"state": {"data": {}}}, "step 2: 'data' cannot be chosen"),
     ({"state": {"layer": float("nan")}}, "step 2: its state"),
     ({"caption": 3, "state": {}}, "step 2: caption is 3; give a text"),
     ({"caption": "no state"}, "step 2 of the tour is {'caption': 'no state'}"),

@@ -1,6 +1,6 @@
 """The API's pages: each public name of the package, as mkdocstrings reads it.
 
-What stands in a docstring is not repeated here. This module only puts the names in groups, and makes from
+Docstrings are not repeated here. This module only puts the names in groups, and makes from
 each class of view the table of its traits.
 """
 
@@ -74,7 +74,7 @@ ROOMS = [
     "decoding",
     "recipes",
     "experiments",
-    "intervening",
+    "interpreting",
     "engine",
 ]
 #: What a trait holds, in Python's words; the first that fits.

@@ -24,7 +24,7 @@ class Examples(griffe.Extension):
 
 
 def fenced(docstring: str) -> str:
-    """Return a docstring whose examples stand in fences of their own, without doctest's directives."""
+    """Return a docstring whose examples are in fences of their own, without doctest's directives."""
 
     def fence(example: re.Match[str]) -> str:
         return f"{example[1]}```pycon\n{_DIRECTIVE.sub('', example[0])}\n{example[1]}```"

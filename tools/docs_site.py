@@ -17,12 +17,12 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from tools import docs_api, docs_gallery
-from viz_transformer.export.site import read_page
+from tools import docs_api, docs_commands, docs_gallery
 
 ROOT = Path(__file__).parents[1]
-#: Pages of the site whose text stands elsewhere in the repository.
+#: Pages of the site whose text is elsewhere in the repository.
 ELSEWHERE = {
+    "index.md": "README.md",
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
     "data.md": "data/README.md",
@@ -44,12 +44,13 @@ def on_config(config: MkDocsConfig, **_: Any) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
-    """Add the pages and files that do not stand in docs/."""
+    """Add the pages and files that are not in docs/."""
     for page, source in ELSEWHERE.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
     for page, (_, text) in docs_api.pages().items():
         files.append(File.generated(config, page, content=text))
     files.append(File.generated(config, "live.md", content=docs_gallery.page()))
+    files.append(File.generated(config, "command_line.md", content=docs_commands.page()))
     for folder, made in (("course", LESSONS), ("gallery", docs_gallery.FOLDER)):
         for path in sorted(made.glob("*.html")):
             files.append(File.generated(config, f"{folder}/{path.name}", abs_src_path=str(path)))
@@ -79,10 +80,10 @@ def linked(markdown: str, source: Path, page: str, files: Files, repository: str
     def target(link: re.Match[str]) -> str:
         path = os.path.normpath(source.parent / link["path"]).replace(os.sep, "/")
         if not (ROOT / path).exists():
-            return link[0]  # mkdocs says where, and stops
+            return link[0]  # mkdocs reports it and stops
         inside, anchor = pages.get(path, path.removeprefix("docs/")), link["anchor"] or ""
         if path.partition("/")[0] == "notebooks":
-            inside, anchor = lesson_page(path), ""  # JupyterLab alone knows the cell
+            inside, anchor = lesson_page(path), ""  # the cell exists in JupyterLab alone
         if files.get_file_from_path(inside):
             return os.path.relpath(inside, Path(page).parent).replace(os.sep, "/") + anchor
         return f"{repository}{path}{anchor}"
@@ -94,11 +95,3 @@ def lesson_page(notebook: str) -> str:
     """Return the site's page of a notebook, or of the folder of all."""
     name = Path(notebook)
     return f"course/{name.stem if name.suffix else 'index'}.html"
-
-
-def lessons() -> str:
-    """Return the list of lessons in docs/course.md, each with its question."""
-    pages = map(read_page, sorted((ROOT / "notebooks").glob("*.ipynb")))
-    return "\n".join(
-        f"- [{each.title}](../notebooks/{each.notebook.name}). {each.question}" for each in pages
-    )

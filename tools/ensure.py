@@ -70,7 +70,7 @@ FIREFOX = Program(
 )
 PROGRAMS = {"chromium": CHROMIUM, "firefox": FIREFOX}
 
-#: Chromium's flags for tests and benchmarks: it shows our own pages only, and calls nobody.
+#: Chromium's flags for tests and benchmarks: it shows our own pages only, and makes no requests of its own.
 CHROMIUM_FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -139,7 +139,7 @@ def install(program: Program) -> None:
 
 
 def main(names: list[str]) -> int:
-    """Ensure each named program; return 1 after one line on stderr if one cannot be had."""
+    """Ensure each named program; return 1 after one line on stderr if one is missing."""
     for name in names:
         program = PROGRAMS[name]
         if program.find() is None:

@@ -47,7 +47,7 @@ def ungraded(path: Path) -> list[str]:
         if wanted and cell["cell_type"] != "code":
             found.append(f"{path}: cell {name!r} is no code cell")
         if name in seen:
-            found.append(f"{path}: the id {name!r} stands twice")
+            found.append(f"{path}: the id {name!r} is used twice")
         seen.add(name)
     return found
 

@@ -60,7 +60,7 @@ def _write_out(packed: Path, gguf: Path) -> None:
 
     (file,) = packed.glob("**/*.gguf")
     read = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name)
-    model = LlamaForCausalLM(read.config)  # without what says that it was read from such a file
+    model = LlamaForCausalLM(read.config)  # without the mark that it was read from such a file
     model.load_state_dict(read.state_dict())
     unfinished = FOLDER / "unfinished"
     model.save_pretrained(unfinished)

@@ -32,7 +32,7 @@ def one_head() -> ipywidgets.Widget:
 
 
 def head_switched_off() -> ipywidgets.Widget:
-    """Return the head lab with the head off that tells *el profesor* from *la maestra*."""
+    """Return the head lab with the head off that decides between *el profesor* and *la maestra*."""
     lab = vt.head_lab(vt.load_translator(), "the teacher lost his book")
     lab.factors = [{"kind": "encoder", "layer": 1, "head": 1, "factor": 0}]
     return lab

@@ -1,6 +1,6 @@
 """Write the traits of each view on the stage as TypeScript beside it: they are declared in Python alone.
 
-`python -m tools.view_traits` does so; a test says when it is to be run. What a trait means is said in Python.
+`python -m tools.view_traits` does so; a test fails when it must be run again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any, get_args, get_type_hints
 
 import traitlets
 
+from viz_transformer.widgets.base.bundle import STATIC
 from viz_transformer.widgets.base.view import View
 
 WIDGETS = Path(__file__).parents[1] / "viz_transformer" / "widgets"
 _NAMES = {str: "string", float: "number", int: "number", bool: "boolean"}
-#: The first of these that a trait is says what the page gets.
+#: The first of these that matches a trait gives the page's type.
 _TYPES: tuple[tuple[type, str], ...] = (
     (traitlets.Unicode, "string"),
     (traitlets.Bool, "boolean"),
@@ -32,13 +33,16 @@ _WIDE = 110  # letters in a line
 
 def main() -> None:
     """Write the file of each view whose traits have changed."""
+    for script in WIDGETS.glob("*/view.tsx"):  # a new view has not been built, and is imported all the same
+        for built in ("js", "style.css"):
+            (STATIC / f"{script.parent.name}.{built}").touch()
     for path, text in files():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
 
 def files() -> Iterator[tuple[Path, str]]:
-    """Yield the path of each view's traits, and what is to stand there."""
+    """Yield the path of each view's traits, and its contents."""
     for folder, view in views():
         yield folder / "traits.ts", typescript(view)
 
@@ -71,7 +75,7 @@ def typescript(view: type[View]) -> str:
 
 
 def _type(trait: Any, hint: Any) -> str:
-    """Return the type that the page gets, from the trait, or from its annotation where that says more."""
+    """Return the type that the page gets, from the trait, or from a more precise annotation."""
     if isinstance(trait, traitlets.Enum):
         name = " | ".join(f'"{each}"' if isinstance(each, str) else str(each) for each in trait.values)
     elif isinstance(trait, traitlets.List | traitlets.Tuple):

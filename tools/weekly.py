@@ -1,4 +1,4 @@
-"""The weekly suite: what is too long for every change, and its last result in docs/weekly.md.
+"""The weekly suite: what is too long for every change, and its last result in docs/contributing/weekly.md.
 
 `make test-weekly` runs every part; `make test-weekly PARTS="tests mutants"` runs some, and leaves the other
 rows of the table as they were.
@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-REPORT = Path(__file__).parents[1] / "docs" / "weekly.md"
+REPORT = Path(__file__).parents[1] / "docs" / "contributing" / "weekly.md"
 #: Each part, and what runs it.
 PARTS = {
     "tests": [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", "weekly", "-q"],

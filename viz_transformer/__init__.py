@@ -66,7 +66,7 @@ _PUBLIC = {
     "beam_stepper": "widgets.beam_stepper.live",
     "bertviz_views": None,
     "block_lab": "widgets.block_lab.live",
-    "capture": "tracing",
+    "capture": "capturing",
     "class_predictions": "widgets.class_predictions.live",
     "compare_scorings": "experiments.scoring",
     "embedding_map": "widgets.embedding_map.live",
@@ -79,10 +79,10 @@ _PUBLIC = {
     "from_huggingface": "model",
     "head_card": "widgets.head_card.live",
     "head_lab": "widgets.head_lab.live",
-    "head_outputs": "intervening",
+    "head_outputs": "interpreting",
     "head_scores": "experiments",
     "initial_loss_lab": "widgets.initial_loss_lab.live",
-    "interventions": "intervening",
+    "interventions": "interpreting",
     "interventions_of": "widgets.head_lab.live",
     "lesson_tour": "tours",
     "load_language_model": "language_model",
@@ -100,7 +100,7 @@ _PUBLIC = {
     "predict_number": "widgets.prediction.live",
     "predict_row": "widgets.prediction.live",
     "prediction": "widgets.prediction.live",
-    "rank_heads": "intervening",
+    "rank_heads": "interpreting",
     "real_next_words": "trace",
     "real_trace": "trace",
     "scaling_lab": "widgets.scaling_lab",
@@ -126,14 +126,15 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer import bertviz_views as bertviz_views
     from viz_transformer import exercises as exercises
     from viz_transformer import plots as plots
+    from viz_transformer.capturing import capture as capture
     from viz_transformer.course_map import you_are_here as you_are_here
     from viz_transformer.errors import UserError as UserError
     from viz_transformer.experiments import head_scores as head_scores
     from viz_transformer.experiments.scoring import compare_scorings as compare_scorings
     from viz_transformer.export import export_html as export_html
-    from viz_transformer.intervening import head_outputs as head_outputs
-    from viz_transformer.intervening import interventions as interventions
-    from viz_transformer.intervening import rank_heads as rank_heads
+    from viz_transformer.interpreting import head_outputs as head_outputs
+    from viz_transformer.interpreting import interventions as interventions
+    from viz_transformer.interpreting import rank_heads as rank_heads
     from viz_transformer.language_model import LanguageModel as LanguageModel
     from viz_transformer.language_model import load_language_model as load_language_model
     from viz_transformer.masked_model import MaskedModel as MaskedModel
@@ -150,7 +151,6 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.trace import TrainingTrace as TrainingTrace
     from viz_transformer.trace import real_next_words as real_next_words
     from viz_transformer.trace import real_trace as real_trace
-    from viz_transformer.tracing import capture as capture
     from viz_transformer.translator import Translator as Translator
     from viz_transformer.translator import load_translator as load_translator
     from viz_transformer.widgets.architecture import Architecture as Architecture

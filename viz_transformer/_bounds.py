@@ -37,12 +37,12 @@ HELD_OUT = Bound(100_000, "2,000 measure to half a per cent")
 OF_A_KIND = Bound(1_000, "the grammar has few more of some kinds")
 TEXTS = Bound(10_000, "the mean of so many no longer changes")
 COLUMNS = Bound(4_096, "a picture has no more columns")
-HEADS_DRAWN = Bound(128, "more pictures of heads cannot be told apart")
+HEADS_DRAWN = Bound(128, "more pictures of heads would be too small to read")
 NEW_TOKENS = Bound(10_000, "every head has a weight for each two of them")
 PIXELS = Bound(50_000_000, "no camera of a phone or a laptop gives more, and a view shows a thousandth")
 DPI = Bound(1_200, "no printer has more dots per inch")
 #: Of what a head adds, and of the standard deviation of embeddings.
-FACTOR = Bound(1_000_000, "nothing else would count beside it")
+FACTOR = Bound(1_000_000, "everything else would vanish beside it")
 THREADS = Bound(1_024, "no machine has more processors to share")
 #: Held at once, such as the scores of all words after all hypotheses: a gibibyte of float32.
 NUMBERS = Bound(2**28, "they take a gibibyte")
@@ -108,8 +108,8 @@ def fits_memory(n_bytes: int, what: str) -> None:
 
 
 def memory_bytes() -> int:
-    """Return how much memory this process may have at most, as far as the system tells."""
-    found = [2**44]  # where nothing is known, what no machine of a reader has
+    """Return how much memory this process may have at most, as far as the system reports it."""
+    found = [2**44]  # where no limit is known: more than any machine has
     with suppress(AttributeError, OSError, ValueError):  # Windows has no sysconf
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     with suppress(OSError, ValueError):  # in a container; "max" where it has no limit of its own

@@ -1,4 +1,4 @@
-"""What Python and the views both say, said once: shared.json, which the views' bundles carry too.
+"""What Python and the views have in common: shared.json, which the views' bundles carry too.
 
 Its parts: ``colours`` by role (on light pages, on dark ones, and where the system has its own), the stops of
 the scales of ``weights`` and of ``signed`` numbers, the colours of heads' ``labels``, the ``kinds`` of

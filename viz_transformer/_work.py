@@ -1,4 +1,4 @@
-"""Work that a page waits for: it says how far it is, and the viewer can stop it between two of its parts.
+"""Work that a page waits for: it reports its progress, and the viewer can stop it between two of its parts.
 
 JupyterLab brings the word to stop on a thread of its own (see `turns`). Other notebooks bring it when the
 work is done, and then it comes too late; their page has let go of the reply.
@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-#: A page need not hear more often how far the work is.
+#: A page needs no report of progress more often.
 _PAUSE_S = 0.25
 
 
@@ -53,7 +53,7 @@ class Work:
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Let `between_parts` and the modules of torch, each before its forward, speak of this work."""
+        """Let `between_parts` and the modules of torch, each before its forward, report this work."""
         set_before = _current.set(self)
         try:
             with _before_modules():
@@ -81,7 +81,7 @@ def between_parts(words: str = "") -> None:
 
 
 def _before_modules() -> Any:
-    torch = sys.modules.get("torch")  # what was never imported computes nothing
+    torch = sys.modules.get("torch")  # without torch no module runs
     if torch is None:
         return nullcontext()
     return torch.nn.modules.module.register_module_forward_pre_hook(lambda *_: between_parts())

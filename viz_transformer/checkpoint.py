@@ -1,4 +1,4 @@
-"""Checkpoints: folders of safetensors and JSON, nothing pickled, written whole or not at all."""
+"""Checkpoints: folders of safetensors and JSON, without pickles, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHECKPOINT_FILES = (*_MODEL_FILES, CHECKSUMS)
 MADE_BY, TEST = "made_by.json", "test.tsv"
 #: What a training writes beside its checkpoint (`recipes`).
 TRAINING_FILES = (MADE_BY, "training.npz", "curve.jsonl", "training.safetensors", TEST)
-#: Of a model whose positions are computed, so that its weights don't say how many there are.
+#: Of a model whose positions are computed, so that its weights do not show how many there are.
 _MOST_POSITIONS = 1_000_000
 #: No training leads here, and products of larger ones would be infinite.
 _LARGEST_WEIGHT = 1e6
@@ -154,7 +154,7 @@ def _family_of(kind: type | None) -> tuple[type, str, str, str]:
 
 
 def _forget_training(folder: Path, keep: Collection[str]) -> None:
-    """Remove what a training of ours wrote beside an earlier checkpoint: of a new one it tells nothing.
+    """Remove what a training of ours wrote beside an earlier checkpoint, which does not apply to a new one.
 
     That it was one of ours its ``made_by.json`` says. A file that is not as a training writes it stays: it is
     somebody's own, under such a name.
@@ -250,8 +250,8 @@ def _weights(path: Path, content: bytes) -> dict[str, torch.Tensor]:
     for name, weight in weights.items():
         if not (weight.float().abs() <= _LARGEST_WEIGHT).all():  # so is no NaN
             raise FileError(
-                f"{name} in {str(path)!r} holds NaN, infinity or a number beyond {_LARGEST_WEIGHT:g}, with "
-                "which nothing can be computed; copy the folder again, or train with a smaller learning rate"
+                f"{name} in {str(path)!r} holds NaN, infinity or a number beyond {_LARGEST_WEIGHT:g}, which "
+                "makes all results NaN; copy the folder again, or train with a smaller learning rate"
             )
     return weights
 

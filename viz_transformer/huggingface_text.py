@@ -15,20 +15,20 @@ from torch import Tensor, nn
 
 from viz_transformer._bounds import BEAM, NEW_TOKENS, room_for, whole_number
 from viz_transformer._work import between_parts
+from viz_transformer.capturing import capture
+from viz_transformer.capturing.generating import most_written
+from viz_transformer.capturing.running import attention_implementation, evaluating
 from viz_transformer.decoding import from_generate
 from viz_transformer.decoding.constraints import Words
 from viz_transformer.decoding.huggingface import Drawing, words_of
 from viz_transformer.errors import UserError
-from viz_transformer.intervening import find_sites, interventions, scaled_apart
-from viz_transformer.intervening.apart import MOST_POSITIONS, RunsApart
-from viz_transformer.intervening.metric import difference, token_id
+from viz_transformer.interpreting import find_sites, interventions, scaled_by_row
+from viz_transformer.interpreting.batched_runs import MOST_POSITIONS, BatchedRuns
+from viz_transformer.interpreting.metric import difference, token_id
 from viz_transformer.model.interventions import UNCHANGED, HeadChange, Interventions
 from viz_transformer.text_model import log_probs_of
 from viz_transformer.trace import DecodeTrace, ForwardTrace
 from viz_transformer.trace.byte_level import shown_tokens
-from viz_transformer.tracing import capture
-from viz_transformer.tracing.restore import attention_implementation, evaluating
-from viz_transformer.tracing.written_text import most_written
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
 _MOST_TOKENS = {"continue": 8, "translate": 60}
@@ -152,7 +152,7 @@ class HuggingFaceText(HuggingFaceReader):
         self.max_new_tokens = max_new_tokens or most_written(model.config, _MOST_TOKENS[self.task])
         self._known: tuple[Any, tuple[str, ...]] = (None, ())
         self._known_searches: tuple[Any, dict[Any, DecodeTrace]] = (None, {})
-        self._known_apart: tuple[Any, RunsApart, dict[HeadChange, _Apart]] | None = None
+        self._known_apart: tuple[Any, BatchedRuns, dict[HeadChange, _Apart]] | None = None
         self._known_first: tuple[Any, dict[tuple[HeadChange, ...], Tensor]] = (None, {})
         self._measured_ids: list[int] = []
 
@@ -330,7 +330,7 @@ class HuggingFaceText(HuggingFaceReader):
         """
         reading = self._reading(text, answer)
         for rows in _batches(changes, len(reading.written)):
-            with scaled_apart(self.model, self._numbered(rows)), evaluating(self.model):
+            with scaled_by_row(self.model, self._numbered(rows)), evaluating(self.model):
                 output = self._forward(reading, len(rows), output_attentions=True)
             first = output.logits[:, reading.n_given].detach().float().clone()  # [change, vocab]
             of = (text, answer, self._versions)
@@ -400,7 +400,7 @@ class HuggingFaceText(HuggingFaceReader):
             def run(n_rows: int) -> Any:
                 return self._forward(reading, n_rows, use_cache=False)
 
-            self._known_apart = (of, RunsApart(self.model, run), {})
+            self._known_apart = (of, BatchedRuns(self.model, run), {})
         _, runs, known = self._known_apart
         missing = [change for change in changes if change not in known]
         for change, output in zip(missing, runs.outputs(self._numbered(missing)), strict=True):
@@ -437,7 +437,7 @@ class HuggingFaceText(HuggingFaceReader):
         others = [change for change, is_same in zip(changes, same.tolist(), strict=True) if not is_same]
         if not others:
             return [answer] * len(changes)
-        with scaled_apart(self.model, self._numbered(others)):
+        with scaled_by_row(self.model, self._numbered(others)):
             searched = iter(self._search(self._read(text), len(others)))
         return [answer if is_same else next(searched) for is_same in same.tolist()]
 

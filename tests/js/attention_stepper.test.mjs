@@ -1,15 +1,14 @@
 // The stepper's pure functions: its arithmetic, where numbers come from, and what is said of them.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import * as math from "../../viz_transformer/widgets/base/head/arithmetic.ts";
 import * as derivation from "../../viz_transformer/widgets/base/head/derivation.ts";
 import * as plans from "../../viz_transformer/widgets/base/head/plan.ts";
-import { heightOf, placesOf } from "../../viz_transformer/widgets/base/head/room.ts";
 import * as told from "../../viz_transformer/widgets/base/head/sentences.ts";
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
+import { test } from "node:test";
+import { heightOf, placesOf } from "../../viz_transformer/widgets/base/head/room.ts";
 import { codeLine } from "../../viz_transformer/widgets/base/head/step_code.ts";
+import { plainText } from "../../viz_transformer/widgets/base/text.ts";
 import { assertTable, floats, withoutMarks } from "./helpers.mjs";
 
 const ALL = ["x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result"];

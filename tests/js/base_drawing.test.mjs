@@ -3,21 +3,20 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-
-import { pageModel, revive } from "../../viz_transformer/export/page.ts";
+import { pageModel, revivedState } from "../../viz_transformer/export/page.ts";
+import { decodeWeights } from "../../viz_transformer/widgets/base/bytes.ts";
 import { colourOf, colourRamp, STOPS, textColourOn } from "../../viz_transformer/widgets/base/colour.ts";
 import { paintThumbnail, paintWeights } from "../../viz_transformer/widgets/base/pixels.ts";
 import {
+  differences,
   elide,
   formatNumber,
   formatWeight,
-  weightDigits,
   joinPieces,
   runningText,
   visible,
+  weightDigits,
 } from "../../viz_transformer/widgets/base/text.ts";
-import { differences } from "../../viz_transformer/widgets/base/text_difference.ts";
-import { decodeWeights } from "../../viz_transformer/widgets/base/weights.ts";
 import { assertTable } from "./helpers.mjs";
 
 /** Colours that are their own numbers, from 0 to 255. */
@@ -134,9 +133,14 @@ test("a page's model tells of changes as Jupyter's does, and its bytes are bytes
   model.set("layer", 2);
   assert.equal(heard, 1);
   const state = /** @type {any} */ (
-    await revive({ a: [1, null, "x"], b: { weights: { base64: "AAEC/w==" } } })
+    await revivedState({
+      a: { answers: [1, null, "x"] },
+      b: { weights: { base64: "AAEC/w==" } },
+      answers: [[{ n: 1 }, { reply: 2 }]],
+    })
   );
-  assert.deepEqual(state.a, [1, null, "x"]);
+  assert.deepEqual(state.a, { answers: [1, null, "x"] }); // only a view's own answers are replies
+  assert.deepEqual(state.answers, [[{ n: 1 }, { reply: 2 }]]);
   assert.ok(state.b.weights instanceof DataView);
   assert.deepEqual([...new Uint8Array(state.b.weights.buffer)], [0, 1, 2, 255]);
 });

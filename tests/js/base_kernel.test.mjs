@@ -2,9 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-
 import { canonicalJson, connectKernel, NEEDS_KERNEL } from "../../viz_transformer/widgets/base/kernel.ts";
-import { moveInTable } from "../../viz_transformer/widgets/base/cells.ts";
+import { moveInTable } from "../../viz_transformer/widgets/base/keys.ts";
 import { STOPPED, Waits, waitsOf } from "../../viz_transformer/widgets/base/waits.ts";
 
 /** A model whose kernel answers when the test says so, is restarted, or is reached again. */

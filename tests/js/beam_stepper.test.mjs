@@ -1,12 +1,11 @@
 // The beam stepper's own decisions, without a browser.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import * as beam from "../../viz_transformer/widgets/beam_stepper/candidates.ts";
-import { layOut } from "../../viz_transformer/widgets/beam_stepper/river.ts";
 import * as say from "../../viz_transformer/widgets/beam_stepper/sentences.ts";
+import { test } from "node:test";
+import { plainText } from "../../viz_transformer/widgets/base/text.ts";
+import { layOut } from "../../viz_transformer/widgets/beam_stepper/river.ts";
 import { waysOf } from "../../viz_transformer/widgets/beam_stepper/ways.ts";
 import { assertNear, assertTable, floats, withoutMarks } from "./helpers.mjs";
 
@@ -171,7 +170,7 @@ test("the headline tells who leads, and the winner only at the end", () => {
   ]);
 });
 
-test("the line tells who led before, what has ended, and where greedy search parts from what was found", () => {
+test("the line tells who led before, what has ended, and where greedy search differs from what was found", () => {
   const line = (result, step = 2) => withoutMarks(plainText(say.lineOf(result, step)));
   const found = (best, greedy, sampled = false) =>
     line(
@@ -184,18 +183,14 @@ test("the line tells who led before, what has ended, and where greedy search par
   assertTable(found, [
     ["la vaca", null, "Score −1.000."],
     ["la vaca", "la vaca", "Score −1.000; greedy search writes the same."],
-    [
-      "la vaca",
-      "la gata",
-      "Score −1.000; greedy search writes la gata, −1.500, and parts from it at word 2.",
-    ],
-    ["la vaca", "la", /writes la, .* at word 2\.$/], // at the end of the shorter text, and where there is none
-    ["la vaca", "", /writes \(nothing\), .* at word 1\.$/],
+    ["la vaca", "la gata", "Score −1.000; greedy search writes la gata, −1.500, and differs from word 2 on."],
+    ["la vaca", "la", /writes la, .* from word 2 on\.$/], // at the end of the shorter text, and where there is none
+    ["la vaca", "", /writes \(nothing\), .* from word 1 on\.$/],
     [
       "la vaca",
       "la gata",
       true,
-      "Log-probability −2.000; greedy search writes la gata, −3.000, and parts from it at word 2.",
+      "Log-probability −2.000; greedy search writes la gata, −3.000, and differs from word 2 on.",
     ],
     ["la", "la <eos>", /writes la <eos>, −1\.500\.$/], // the end may be a word of its own
   ]);

@@ -1,11 +1,11 @@
 // Charts: their scales, axes, lines and knobs, and what the views with charts to drag say.
 
+import { indexAfterKey } from "../../viz_transformer/widgets/base/keys.ts";
 import assert from "node:assert/strict";
-import { test } from "node:test";
-
-import { layOut, linePath } from "../../viz_transformer/widgets/base/axes.ts";
 import * as scales from "../../viz_transformer/widgets/base/scales.ts";
-import { divisorText, equationOf } from "../../viz_transformer/widgets/scaling_lab/sentences.ts";
+import { test } from "node:test";
+import { layOut, linePath } from "../../viz_transformer/widgets/base/axes.ts";
+import { divisorText, equationOf } from "../../viz_transformer/widgets/scaling_lab/spread.ts";
 import {
   endOf,
   equationOf as rateInNumbers,
@@ -40,9 +40,9 @@ test("the nearest value is the nearest on the page, and keys keep a handle among
   const keys = { ArrowUp: 10, ArrowLeft: 8, PageDown: 7, Home: 0, End: 20, a: null };
   const plain = { ctrlKey: false, metaKey: false, altKey: false };
   for (const [key, index] of Object.entries(keys))
-    assert.equal(scales.indexAfterKey({ ...plain, key }, 9, 21), index);
-  assert.equal(scales.indexAfterKey({ ...plain, key: "ArrowLeft" }, 0, 21), 0);
-  assert.equal(scales.indexAfterKey({ ...plain, key: "ArrowUp", ctrlKey: true }, 9, 21), null);
+    assert.equal(indexAfterKey({ ...plain, key }, 9, 21), index);
+  assert.equal(indexAfterKey({ ...plain, key: "ArrowLeft" }, 0, 21), 0);
+  assert.equal(indexAfterKey({ ...plain, key: "ArrowUp", ctrlKey: true }, 9, 21), null);
 });
 
 test("a chart's axes leave room for their texts, and no two of them touch", () => {

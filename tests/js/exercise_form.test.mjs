@@ -15,6 +15,7 @@ const ASKED = {
   number: { kind: "number" },
   choice: { kind: "choice", options: ["A", "B"] },
   view: { kind: "view", checks: [[["encoder", 1, 2], true, "Yes."]] },
+  repair: { kind: "repair", checks: [[[0, 1], true, "Yes."]] },
 };
 
 test("numbers and sums are computed as in Python", () => {
@@ -52,16 +53,22 @@ test("a row may be shorter than its fields, and has no gaps", () => {
 });
 
 test("what was kept of another exercise is no answer", () => {
-  const answers = { row: [["1", "", "", ""]], mask: [[true, true]], view: [["encoder", 1, 2]] };
+  const answers = {
+    row: [["1", "", "", ""]],
+    mask: [[true, true]],
+    view: [["encoder", 1, 2]],
+    repair: [[0, 1]],
+  };
   const others = {
     row: [3, "3", null, {}, ["1", "2"], [1, 2, 3, 4], [true, true]],
     mask: [["1", "2"], [true], [[true, true]]],
     view: ["encoder,1,2", ["encoder", 9, 2], [["encoder"], 1, 2], null],
     number: [3, "(".repeat(1e6)],
     choice: ["C"],
+    repair: [[0], [0, 9], ["0", "1"], "01"],
   };
   const judged = (table) =>
     Object.entries(table).flatMap(([kind, kept]) => kept.map((each) => isAnswer(ASKED[kind], each)));
-  assert.deepEqual(judged(answers), [true, true, true]);
+  assert.deepEqual(judged(answers), [true, true, true, true]);
   assert.ok(!judged(others).includes(true), judged(others).join());
 });

@@ -2,30 +2,28 @@
 // means. tests/test_explorer_data.py holds what a page makes of a trace to Python's.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import * as grid from "../../viz_transformer/widgets/base/head_grid.ts";
-import { marksExplained } from "../../viz_transformer/widgets/base/text.ts";
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
-import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.ts";
-import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.ts";
 import * as displayed from "../../viz_transformer/widgets/explorer/displayed_head.ts";
-import { labelHeads } from "../../viz_transformer/widgets/explorer/head_labels.ts";
 import * as linked from "../../viz_transformer/widgets/explorer/linked_columns.ts";
+import * as columns from "../../viz_transformer/widgets/explorer/columns.ts";
+import * as told from "../../viz_transformer/widgets/explorer/readout.ts";
+import * as selection from "../../viz_transformer/widgets/explorer/selection.ts";
+import { test } from "node:test";
+import { marksExplained, plainText } from "../../viz_transformer/widgets/base/text.ts";
+import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.ts";
+import { createMemo } from "../../viz_transformer/widgets/explorer/caches.ts";
+import { scaled } from "../../viz_transformer/widgets/explorer/colour_scale.ts";
+import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.ts";
+import { labelHeads } from "../../viz_transformer/widgets/explorer/head_labels.ts";
 import { differenceLimit, measureTraces } from "../../viz_transformer/widgets/explorer/measured_trace.ts";
+import { twoDecimals } from "../../viz_transformer/widgets/explorer/measures.ts";
+import { csvOf } from "../../viz_transformer/widgets/explorer/saving.ts";
 import {
   activeInWords,
   headInWords,
   lineBelow,
   notes,
 } from "../../viz_transformer/widgets/explorer/sentences.ts";
-import { twoDecimals } from "../../viz_transformer/widgets/explorer/measures.ts";
-import { createMemo } from "../../viz_transformer/widgets/explorer/caches.ts";
-import { scaled } from "../../viz_transformer/widgets/explorer/colour_scale.ts";
-import * as columns from "../../viz_transformer/widgets/explorer/columns.ts";
-import { csvOf } from "../../viz_transformer/widgets/explorer/saving.ts";
-import * as told from "../../viz_transformer/widgets/explorer/readout.ts";
-import * as selection from "../../viz_transformer/widgets/explorer/selection.ts";
 import { assertNear, assertTable, floats, withoutMarks } from "./helpers.mjs";
 
 const NONE = { query: null, key: null };
@@ -94,7 +92,7 @@ test("a rank counts what may be looked at, and equals share the better rank", ()
   assert.deepEqual([strongest(5), strongest(2)], ["1,3,2", "1,0"]);
 });
 
-test("the headline does not call a weak weight looking, nor what the mask closes", () => {
+test("the headline does not call a weak weight looking, nor what the mask hides", () => {
   const masked = Uint8Array.from([0, 1, 0, 0]);
   const encoder = pictureOf("encoder", ["a", "b"], ["a", "b"], [0.4, 0.35, 1, 0]);
   const several = { ...encoder, aggregate: "mean", heads: Array.of([0, 0], [0, 1]) };
@@ -108,7 +106,7 @@ test("the headline does not call a weak weight looking, nor what the mask closes
     [several, 0, 1, "Reading a, these 2 heads look at b: 35%"],
     [{ ...encoder, aggregate: "rollout" }, 1, null, "Reading b, its vector is made of a: 100%"],
     [decoder, 0, 1, "el may not attend to el: it comes later"],
-    [padded, 0, 1, "a may not attend to <pad>: the mask closes it"],
+    [padded, 0, 1, "a may not attend to <pad>: the mask hides it"],
   ]);
 });
 

@@ -1,12 +1,11 @@
 // The explorer's matrix, its zoom and its axes of time; pairs of sentences, and the picture of a vision model.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import * as heatmap from "../../viz_transformer/widgets/base/heatmap.ts";
-import { axisOf } from "../../viz_transformer/widgets/explorer/displayed_head.ts";
 import * as picture from "../../viz_transformer/widgets/explorer/patch_picture.ts";
-import { keptOf, pairInWords, pairsOf } from "../../viz_transformer/widgets/explorer/sentence_pair.ts";
+import { test } from "node:test";
+import { axisOf } from "../../viz_transformer/widgets/explorer/displayed_head.ts";
+import { keptOf, pairInWords, pairsOf } from "../../viz_transformer/widgets/explorer/shown_part.ts";
 import { WeightStore } from "../../viz_transformer/widgets/explorer/weight_store.ts";
 import { assertTable, floats } from "./helpers.mjs";
 

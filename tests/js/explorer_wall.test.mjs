@@ -134,6 +134,8 @@ test("a wall says how many patterns are clear, and of none that chance could mak
     return headline(/** @type {any} */ ({ mode: "wall", sections: [section] }));
   };
   assert.deepEqual(wall(6, { name: "previous token" }, null), ["1 of 2 heads have a clear pattern"]);
-  assert.deepEqual(wall(6, null, null), ["All 2 heads: so short a text proves no pattern"]);
-  assert.deepEqual(wall(60, null, null), ["No pattern of these 2 heads is beyond chance in this text"]);
+  assert.deepEqual(wall(6, null, null), ["All 2 heads: the text is too short to establish a pattern"]);
+  assert.deepEqual(wall(60, null, null), [
+    "No pattern of these 2 heads is stronger than chance in this text",
+  ]);
 });

@@ -2,20 +2,19 @@
 // confidence to Python's.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-
-import { STOPPED } from "../../viz_transformer/widgets/base/waits.ts";
 import * as changes from "../../viz_transformer/widgets/head_lab/changes.ts";
+import * as sentences from "../../viz_transformer/widgets/head_lab/sentences.ts";
+import { test } from "node:test";
+import { plainText } from "../../viz_transformer/widgets/base/text.ts";
+import { STOPPED } from "../../viz_transformer/widgets/base/waits.ts";
+import { columnsOf, runsOf } from "../../viz_transformer/widgets/head_lab/changes.ts";
 import {
   headConfidence,
   headEffects,
   rankCorrelation,
 } from "../../viz_transformer/widgets/head_lab/effects.ts";
-import { columnsOf, runsOf } from "../../viz_transformer/widgets/head_lab/flip.ts";
 import { layOut, pathOf } from "../../viz_transformer/widgets/head_lab/layout.ts";
 import { createReplies } from "../../viz_transformer/widgets/head_lab/replies.ts";
-import * as sentences from "../../viz_transformer/widgets/head_lab/sentences.ts";
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import { assertNear, assertTable, withoutMarks } from "./helpers.mjs";
 
 const GENDER = { kind: "encoder", layer: 1, head: 3 };
@@ -104,8 +103,8 @@ test("what a change costs is told by the loss and the word that it moved most", 
   assertTable(
     (lossChange, rank) => sentences.effectInWords({ ...effect, lossChange, rank }, 24),
     [
-      [0.1041, 1, "Switched off alone, it adds 0.104 to the loss: the most of 24 heads."],
-      [-0.0021, 4, "Switched off alone, it takes 0.002 off the loss: rank 4 of 24 heads."],
+      [0.1041, 1, "Switched off alone, it raises the loss by 0.104: the most of 24 heads."],
+      [-0.0021, 4, "Switched off alone, it lowers the loss by 0.002: rank 4 of 24 heads."],
       [-0.0001, 9, "Switched off alone, it leaves the loss as it is."],
     ],
   );

@@ -1,7 +1,7 @@
 // What several tests need: tables of cases, bytes as a kernel sends them, and text without its marks.
 
 import assert from "node:assert/strict";
-import { halfTable } from "../../viz_transformer/widgets/base/weights.ts";
+import { halfTable } from "../../viz_transformer/widgets/base/bytes.ts";
 
 /**
  * Hold a function to a table: a row is what the function is given and, last, what it answers or a pattern

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-
 import { answerMaskLab } from "../../viz_transformer/engine/answers/mask_lab.ts";
 import { readSafetensors } from "../../viz_transformer/engine/safetensors.ts";
 import { makeTextModel } from "../../viz_transformer/engine/text_model.ts";
+import { plainText } from "../../viz_transformer/widgets/base/text.ts";
 import { composeMask } from "../../viz_transformer/widgets/mask_lab/composition.ts";
 import {
   countLeaks,
@@ -18,7 +18,6 @@ import {
 import { firstLook, PRESETS } from "../../viz_transformer/widgets/mask_lab/presets.ts";
 import { maskRequest } from "../../viz_transformer/widgets/mask_lab/requests.ts";
 import { told, whyItMatters } from "../../viz_transformer/widgets/mask_lab/sentences.ts";
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
 import { assertTable, withoutMarks } from "./helpers.mjs";
 
 /** Each family with the sides of two sentences, as widgets/mask_lab/live.py reads them. */
@@ -92,13 +91,13 @@ test("a preset selects the token that leaks to most outputs, and the headline sa
     const hasLeak = /batch: [1-9]/.test(line);
     const isAsMeant =
       !(preset.right && hasLeak) &&
-      (hasLeak ? / leaks into \d+ outputs?: /.test(headline) : /^Nothing leaks/.test(headline));
+      (hasLeak ? / leaks into \d+ outputs?: /.test(headline) : /^No leak/.test(headline));
     return isAsMeant ? [] : [`${label}: ${line} ${headline}`];
   });
   assert.deepEqual(wrong, []);
 });
 
-test("whatever is replaced, the headline never says “Nothing leaks” where the line counts one", () => {
+test("whatever is replaced, the headline never says “No leak” where the line counts one", () => {
   const wrong = MEASURED.flatMap(({ label, state, composed, leaks }) => {
     const edits = Array.from({ length: composed.keys }, (_, edited) => ({ edit: "word", edited }));
     if (leaks.longer) edits.push({ edit: "padding", edited: 0 });
@@ -108,7 +107,7 @@ test("whatever is replaced, the headline never says “Nothing leaks” where th
         const { headline, line, isLeaky } = says(leaks, composed, shown);
         const { leaks: pairs } = countLeaks(leaks, composed);
         const counted = edit.edit === "word" ? pairs : countMoved(leaks, composed).moved;
-        const saysNone = headline.startsWith("Nothing leaks");
+        const saysNone = headline.startsWith("No leak");
         const isRight =
           line.includes(`: ${counted} of `) &&
           saysNone === !counted &&
@@ -137,7 +136,7 @@ test("what stands in the headline is named, whatever is shown", () => {
   const { composed, leaks, state } = MEASURED.find(({ preset }) => preset.name === "No look-ahead mask");
   const shown = { ...state, sentence: 0, edit: "word", edited: 6 };
   const quiet = { ...leaks, changes: () => 0, longer: () => 0 };
-  const loud = { ...leaks, changes: () => 1, longer: () => 1, writes: null };
+  const large = { ...leaks, changes: () => 1, longer: () => 1, writes: null };
   const padded = { ...shown, edit: "padding" };
   const refused = { ...padded, mistake: "causal_as_padding", causal: true, padding: false };
   const batch = composeMask(
@@ -156,39 +155,29 @@ test("what stands in the headline is named, whatever is shown", () => {
         composed,
         "cansado leaks into 6 outputs: <sos> writes cansado, not el | Bars: how far outputs move when cansado becomes cansada. Leaks in this batch: 22 of 32.",
       ],
-      [loud, { edited: 1 }, composed, /^el leaks into 1 output: <sos> moves \|/],
-      [loud, { edited: 2 }, composed, /^gato leaks into 2 outputs: <sos> moves most \|/],
+      [large, { edited: 1 }, composed, /^el leaks into 1 output: <sos> moves \|/],
+      [large, { edited: 2 }, composed, /^gato leaks into 2 outputs: <sos> moves most \|/],
       [leaks, { edited: 0 }, composed, /^<sos> leaks into no output; cansado leaks into 6 outputs \|/],
       [leaks, { edited: 0, sentence: 1 }, composed, /; cansado of sentence 1 leaks into 6 outputs/],
-      [
-        quiet,
-        { edited: 5 },
-        composed,
-        /^Nothing leaks, but muy is hidden from 2 outputs that may depend on it/,
-      ],
-      [loud, padded, composed, /^Two more padding tokens move 7 outputs of this sentence \|/],
-      [
-        quiet,
-        padded,
-        composed,
-        /^Nothing leaks: two more padding tokens move no output of this sentence \|.*0 of/,
-      ],
-      [loud, { ...padded, side: "left" }, composed, /later position: no mask hides that/],
+      [quiet, { edited: 5 }, composed, /^No leak, but muy is hidden from 2 outputs that may depend on it/],
+      [large, padded, composed, /^Two more padding tokens move 7 outputs of this sentence \|/],
+      [quiet, padded, composed, /^No leak: two more padding tokens move no output of this sentence \|.*0 of/],
+      [large, { ...padded, side: "left" }, composed, /later position, which no mask can hide/],
       [
         { ...leaks, longer: null },
         refused,
         batch,
-        /^Decoder self-attention: 0 of 1 cells are closed \| With two more/,
+        /^Decoder self-attention: 0 of 1 cells are masked \| With two more/,
       ],
-      [null, {}, composed, /cells are closed \| Asking the model …$/],
+      [null, {}, composed, /cells are masked \| Asking the model …$/],
       [null, { problem: "No model." }, composed, /\| No model\.$/],
     ],
   );
   const why = (found, changes) =>
     whyItMatters(leakRows(found, composed, { ...shown, ...changes }), composed, { ...shown, ...changes });
   assertTable(why, [
-    [leaks, {}, /see the future/],
+    [leaks, {}, /depend on later words/],
     [leaks, { edited: 0 }, ""],
-    [loud, padded, /how far it is padded/],
+    [large, padded, /must not depend on its padding/],
   ]);
 });

@@ -1,19 +1,22 @@
 // The own decisions of the labs that have few: block, figure, initial loss and model summary.
 
 import assert from "node:assert/strict";
+import * as machine from "../../viz_transformer/widgets/model_summary_lab/model_parts.ts";
 import { test } from "node:test";
-
-import { pngAddress } from "../../viz_transformer/widgets/base/png.ts";
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
+import { pngAddress } from "../../viz_transformer/widgets/base/bytes.ts";
+import { plainText } from "../../viz_transformer/widgets/base/text.ts";
 import {
   headlineOf as headlineOfBlock,
-  moveText,
   movesOf,
+  moveText,
 } from "../../viz_transformer/widgets/block_lab/spread.ts";
-import { headlineOf, lineOf, stdText } from "../../viz_transformer/widgets/initial_loss_lab/sentences.ts";
-import { logitsAt } from "../../viz_transformer/widgets/initial_loss_lab/starts.ts";
-import { headGrids } from "../../viz_transformer/widgets/model_summary_lab/head_grids.ts";
-import * as machine from "../../viz_transformer/widgets/model_summary_lab/model_parts.ts";
+import {
+  headlineOf,
+  lineOf,
+  logitsAt,
+  stdText,
+} from "../../viz_transformer/widgets/initial_loss_lab/starts.ts";
+import { headGrids } from "../../viz_transformer/widgets/model_summary_lab/model_parts.ts";
 import {
   billInWords,
   consequencesInWords,
@@ -63,7 +66,7 @@ test("a place's scores follow those of the sentences before it, and an echo is c
   assert.equal(says(0, 0), "After <sos> the largest logit is that of gato");
   assert.equal(
     lineOf(starts, { index: 1, sentence: 0, place: 1 }),
-    "Loss 294.0; an even bet gives 1.10. At 100% of all positions it just repeats the word it has read.",
+    "Loss 294.0; a uniform guess gives 1.10. At 100% of all positions it repeats the word that it has read.",
   );
   assert.equal([0.005, 512 ** -0.5, 1, 2].map(stdText).join(), "0.005,0.0442,1,2");
 });

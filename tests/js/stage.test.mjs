@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-
-import { percent } from "../../viz_transformer/widgets/base/percent.ts";
 import { tween } from "../../viz_transformer/widgets/base/motion.ts";
+import { percent } from "../../viz_transformer/widgets/base/text.ts";
 import { HEAD, layOut } from "../../viz_transformer/widgets/softmax_lab/lanes.ts";
-import { named } from "../../viz_transformer/widgets/softmax_lab/sentences.ts";
+import { named } from "../../viz_transformer/widgets/softmax_lab/softmax.ts";
 import { assertNear, assertTable } from "./helpers.mjs";
 
 test("columns stand side by side, or where they would not fit one below the other, and end inside the picture", () => {

@@ -1,16 +1,15 @@
 // The training scrubber's own decisions, without a browser.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
-
 import * as runs from "../../viz_transformer/widgets/training_scrubber/runs.ts";
+import { test } from "node:test";
+import { nearestValue } from "../../viz_transformer/widgets/base/scales.ts";
+import { plainText } from "../../viz_transformer/widgets/base/text.ts";
 import {
   headlineOf,
   lineOf,
   momentInWords,
 } from "../../viz_transformer/widgets/training_scrubber/sentences.ts";
-import { plainText } from "../../viz_transformer/widgets/base/pieces.ts";
-import { nearestValue } from "../../viz_transformer/widgets/base/scales.ts";
 import { assertNear, assertTable, halves, withoutMarks } from "./helpers.mjs";
 
 /** The same bytes from an odd place on, as those of a message may stand. */

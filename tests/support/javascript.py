@@ -36,7 +36,7 @@ def answers_in_node(imports: dict[str, str], answer: str, given: Any) -> Any:
     """Run JavaScript in one Node process, and return what it answers.
 
     Args:
-        imports: names to import, each with its script, such as ``{"ratio": "engine/similarity.ts"}``.
+        imports: names to import, each with its script, such as ``{"ratio": "engine/spelling.ts"}``.
         answer: the text of a function of `given`; what it returns is sent back as JSON, in which NaN
             and infinity are null, and typed arrays as arrays of numpy.
         given: anything that JSON can hold, and bytes, which are DataViews there, as a view gets them.

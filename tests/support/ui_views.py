@@ -15,7 +15,7 @@ from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.hand_made_trainings import make_training
 from tests.support.spanish_models import small_config, small_language_model, small_masked_model
 from viz_transformer.exercises import exercise
-from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function
 from viz_transformer.exercises.forms import form_of
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model import DecoderOnly
@@ -58,7 +58,6 @@ def tanh_scores(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
 
 
 SCORES = Function(tanh_scores, lambda _: ())
-IN_A_NOTEBOOK = Exercise("x.3", "Many numbers", Array([0.0] * 41))
 IN_ORDER = Exercise("x.1", "Order the lines", SCORES)
 WITH_GAPS = Exercise("x.2", "Fill the gap", SCORES, lines="a ___ b", gaps=(Choice("@", ["*", "@"], []),))
 
@@ -170,7 +169,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "exercise form of a row": lambda: ExerciseForm(form_of(exercise("4.1"))),
     "exercise form of a mask": lambda: ExerciseForm(form_of(exercise("8.1"))),
     "exercise form of a choice": lambda: ExerciseForm(form_of(exercise("6.1"))),
-    "exercise form of code": lambda: ExerciseForm(form_of(IN_A_NOTEBOOK)),
+    "exercise form of a repair": lambda: ExerciseForm(form_of(exercise("clinic.12"))),
     "exercise form of lines": lambda: ExerciseForm(form_of(IN_ORDER)),
     "exercise form of gaps": lambda: ExerciseForm(form_of(WITH_GAPS)),
     "class predictions": lambda: ClassPredictions(CLASS, 24, 3, 1),

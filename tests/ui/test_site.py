@@ -128,7 +128,7 @@ def test_what_follows_a_question_waits_behind_a_curtain_until_it_is_answered(pag
         asked, answer = page.locator(".vt-prediction").first, page.get_by_text("There are eight.")
         code = page.locator(".code_cell:has(.vt-prediction) > .vt-folded").first
         asked.scroll_into_view_if_needed()
-        expect(asked).to_contain_text("The text below waits behind this curtain until you answer.")
+        expect(asked).to_contain_text("The text below is hidden until you answer.")
         expect(answer).to_be_hidden()
         expect(code).to_be_hidden()
         if name == "01_first":
@@ -238,7 +238,7 @@ def test_the_contents_mark_read_lessons_and_can_be_searched(page: Page, site: Pa
     expect(found).to_have_count(1)
     expect(found.locator("mark")).to_have_text("scale")
     field.fill("nowhere to be found")
-    expect(page.locator(".vt-found")).to_contain_text("Nothing was found")
+    expect(page.locator(".vt-found")).to_contain_text("No match")
     field.fill("")
     expect(page.locator(".vt-lessons")).to_be_visible()
     field.fill("scale")

@@ -21,7 +21,7 @@ from viz_transformer.cli.course import FIRST_LESSON
 from viz_transformer.cli.lessons import FOLDER, add_lessons, copy_lessons, tell_renumbered
 from viz_transformer.cli.site import add_site
 from viz_transformer.cli.training import add_training
-from viz_transformer.errors import DOCUMENTATION, UserError
+from viz_transformer.errors import UserError
 
 _OVERWRITE = "replace files that are there already"
 #: JupyterLab's flags for its address, its token and running as root.
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # Windows gives a program whose output is kept in a file an encoding without √ and ñ. A
             # path may hold what no encoding can write.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    parser = _make_parser()
+    parser = make_parser()
     options, rest = parser.parse_known_args(arguments)
     if rest and options.command != "lab":
         parser.error(f"unrecognised arguments: {' '.join(rest)}")
@@ -68,11 +68,14 @@ def _is_closed_pipe(error: OSError) -> bool:
     return False
 
 
-def _make_parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line, with those of all commands."""
     parser = argparse.ArgumentParser(
         prog="viz-transformer",
         description="See which head of a Transformer attends where, offline.",
-        epilog=f"documentation: {DOCUMENTATION}index.md in the project",
+        epilog="No command replaces what it reads, or a file that it did not write, unless --overwrite "
+        "says so; a new page may replace another page of viz_transformer. A mistake is told in one line, "
+        "with exit code 2. The project's README leads to the documentation.",
     )
     parser.add_argument("--version", action="version", version=f"viz-transformer {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -92,7 +95,11 @@ def _make_parser() -> argparse.ArgumentParser:
     add_training(commands)
 
     page = commands.add_parser(
-        "html", help="write a notebook as one offline HTML page whose views still work"
+        "html",
+        help="write a notebook as one offline HTML page whose views still work",
+        description="Scripts, event handlers, frames, forms, style sheets and what would be fetched are "
+        "left out, and named on the page. Without --execute a saved view works in the page if this version "
+        "saved it; of any other its still picture is shown.",
     )
     page.add_argument("notebook", metavar="NOTEBOOK", help="the notebook; it is not changed")
     page.add_argument("--execute", action="store_true", help="run the notebook first")
@@ -198,9 +205,8 @@ def _lab(options: argparse.Namespace) -> int:
 def _flags_for_root(given: Sequence[str]) -> list[str]:
     """Return the flags with which root, the only user in most containers, can open JupyterLab.
 
-    JupyterLab refuses to run as root by default. With these flags it does, reachable from this
-    machine only and with its token, and a message says so. If the user gave such flags, none are
-    added.
+    JupyterLab refuses to run as root by default. With these flags it does, reachable from this machine only
+    and with its token, and a message says so. If the user gave such flags, none are added.
     """
     is_root = getattr(os, "geteuid", lambda: -1)() == 0  # Windows has no such function
     if not is_root or any(_ACCESS.fullmatch(flag) for flag in given):

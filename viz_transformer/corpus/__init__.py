@@ -96,7 +96,7 @@ def is_held_out(combination: str) -> bool:
 def draw(seed: int, pattern: str | None = None) -> Iterator[SentencePair]:
     """Draw sentence pairs without end, each by itself, the same ones for the same seed.
 
-    A sentence comes as often as the grammar's probabilities say, with another translation each time
+    A sentence comes with the probability that the grammar gives it, with another translation each time
     if it has several.
 
     >>> from viz_transformer.corpus import draw

@@ -45,17 +45,17 @@ class Batch:
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """What it is to predict at each position, the next id of the target [batch, target - 1]."""
+        """What the model should predict at each position, the next id of the target [batch, target - 1]."""
         return self.target[:, 1:]
 
 
 @dataclass(frozen=True)
 class TextBatch:
-    """Padded ids of texts, and what is to be predicted at each position, int64 [batch, position].
+    """Padded ids of texts, and what must be predicted at each position, int64 [batch, position].
 
     Attributes:
         ids: what the model reads.
-        labels: what it is to predict; padding where nothing is.
+        labels: what the model should predict; padding where no prediction counts.
         weights: how much each text counts in the loss, as in `Batch`.
     """
 
@@ -101,7 +101,7 @@ def batches(
         start: batches to skip, because a training that is resumed has seen them.
 
     Raises:
-        UserError: if pieces are to be left out of a vocabulary that has none.
+        UserError: if pieces are left out of a vocabulary that has none.
     """
     at_most("start", start, STEPS)
     order = np.random.default_rng(seed)

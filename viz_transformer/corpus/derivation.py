@@ -26,7 +26,7 @@ Option = TypeVar("Option", bound=Hashable)
 Result = TypeVar("Result")
 
 
-class Heard:
+class Observed:
     """What is known of the sentence that is derived."""
 
     def __init__(
@@ -35,7 +35,7 @@ class Heard:
         """Keep what is known.
 
         Args:
-            english: the English words; None: nothing is known of them. Case does not matter.
+            english: the English words; None if they are unknown. Case does not matter.
             spanish: the Spanish words, `GAP` for any that are not known, except *del* and *al*;
                 None likewise.
         """
@@ -57,7 +57,7 @@ class Heard:
         return frozenset(self.english[position : position + near])
 
 
-def _said_within(words: Words, known: frozenset[str] | None) -> bool:
+def _may_hold(words: Words, known: frozenset[str] | None) -> bool:
     """Whether the English text may hold the words, or one of the alternatives."""
     if known is None or not words:
         return True
@@ -68,11 +68,11 @@ def _said_within(words: Words, known: frozenset[str] | None) -> bool:
 #: What stands for a word that is not known.
 GAP = "[?]"
 _APART = {"del": "de el", "al": "a el"}
-NOTHING_HEARD = Heard()
+NOTHING_OBSERVED = Observed()
 
 
 class ContradictionError(Exception):
-    """The choices made so far cannot lead to the text that was heard."""
+    """The choices made so far cannot lead to the text that was observed."""
 
 
 @dataclass
@@ -80,17 +80,17 @@ class Derivation:
     """One way through a grammar's choices.
 
     Attributes:
-        path: the options to take at its choices; beyond its end, the first that agrees with `heard`.
+        path: the options to take at its choices; beyond its end, the first that agrees with `observed`.
         rng: where choices are drawn at random instead.
-        heard: what is known of the sentence.
+        observed: what is known of the sentence.
         probability: of the choices so far.
         untried: the paths that take another option where this one took the first.
-        position: how many English words were said.
+        position: how many English words were compared.
     """
 
     path: tuple[Any, ...] = ()
     rng: Random | None = None
-    heard: Heard = NOTHING_HEARD
+    observed: Observed = NOTHING_OBSERVED
     probability: float = 1.0
     untried: list[tuple[Any, ...]] = field(default_factory=list)
     position: int = 0
@@ -98,9 +98,9 @@ class Derivation:
     _settled: dict[Hashable, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Begin with all Spanish words that were heard, and all gaps, still to be written."""
-        self._unwritten = self.heard.n_spanish.copy()
-        self._n_missing = self.heard.n_missing
+        """Begin with all Spanish words that were observed, and all gaps, still to be written."""
+        self._unwritten = self.observed.n_spanish.copy()
+        self._n_missing = self.observed.n_missing
         self._held: Counter[str] = Counter()
 
     def choose(
@@ -122,7 +122,7 @@ class Derivation:
             hold: keep the gaps that the Spanish words need for what is named, until `release`.
 
         Raises:
-            ContradictionError: if no option agrees with what was heard.
+            ContradictionError: if no option agrees with what was observed.
         """
         if self.rng is not None:
             # As rng.choices draws, the same options of the same numbers, in a third of its time.
@@ -132,11 +132,11 @@ class Derivation:
         if depth < len(self.path):
             chosen = self.path[depth]
         else:
-            known = self.heard.english_within(self.position, near)
+            nearby = self.observed.english_within(self.position, near)
             fitting = [
                 option
                 for option, weight in options.items()
-                if weight and _said_within(english(option), known) and self._may_write(spanish(option))
+                if weight and _may_hold(english(option), nearby) and self._may_write(spanish(option))
             ]
             if not fitting:
                 raise ContradictionError
@@ -153,32 +153,32 @@ class Derivation:
         self._held[held] = 0
 
     def say(self, english: str) -> None:
-        """Compare the next English words with what was heard, so that a wrong way ends early.
+        """Compare the next English words with what was observed, so that a wrong way ends early.
 
         Raises:
-            ContradictionError: if something else was heard.
+            ContradictionError: if something else was observed.
         """
-        heard = self.heard.english
-        if heard is None:
+        observed = self.observed.english
+        if observed is None:
             return
         words = tuple(english.lower().split())
         end = self.position + len(words)
-        if heard[self.position : end] != words:
+        if observed[self.position : end] != words:
             raise ContradictionError
         self.position = end
 
     def write(self, spanish: str) -> None:
-        """Take Spanish words, which stand side by side, from those that were heard.
+        """Take Spanish words, which are side by side, from those that were observed.
 
         Each can be taken only once.
 
         Raises:
             ContradictionError: if more are missing than there are gaps.
         """
-        if self.heard.spanish is None:
+        if self.observed.spanish is None:
             return
         words = spanish.split()
-        if not any(self._stands_at(start, words) for start in range(len(self.heard.spanish))):
+        if not any(self._stands_at(start, words) for start in range(len(self.observed.spanish))):
             raise ContradictionError
         for word in words:
             if self._unwritten[word]:
@@ -190,7 +190,7 @@ class Derivation:
 
     def _may_write(self, words: Words) -> bool:
         """Whether the words, or one of the alternatives, are among those not written yet."""
-        if self.heard.spanish is None or not words:
+        if self.observed.spanish is None or not words:
             return True
         return self._gaps_for(words) <= self._n_missing - self._held.total()
 
@@ -201,10 +201,10 @@ class Derivation:
         return min(needed, default=0)
 
     def _stands_at(self, start: int, words: list[str]) -> bool:
-        heard = (self.heard.spanish or ())[start : start + len(words)]
-        return len(heard) == len(words) and all(
+        observed = (self.observed.spanish or ())[start : start + len(words)]
+        return len(observed) == len(words) and all(
             word == known or known == GAP or word in _APART.get(known, "").split()
-            for word, known in zip(words, heard, strict=True)
+            for word, known in zip(words, observed, strict=True)
         )
 
     def expect(self, spanish: tuple[str, ...], hold: str = "") -> None:
@@ -226,13 +226,16 @@ class Derivation:
         """Compare the beginning of the sentence, on both sides.
 
         Raises:
-            ContradictionError: if something else was heard.
+            ContradictionError: if something else was observed.
         """
         self.position = 0
         self.say(phrase.text)
-        if self.heard.spanish is not None:
+        if self.observed.spanish is not None:
             _, spanish, _ = phrase.write()
-            if any(GAP != heard != word for heard, word in zip(self.heard.spanish, spanish, strict=False)):
+            if any(
+                GAP != observed != word
+                for observed, word in zip(self.observed.spanish, spanish, strict=False)
+            ):
                 raise ContradictionError
 
     def skip(self, n_words: int = 1) -> None:
@@ -268,7 +271,7 @@ def draw(program: Callable[[Derivation], Result], rng: Random) -> Result:
 
 
 def derivations(
-    program: Callable[[Derivation], Result], heard: Heard = NOTHING_HEARD
+    program: Callable[[Derivation], Result], observed: Observed = NOTHING_OBSERVED
 ) -> Iterator[tuple[Result, float]]:
     """Yield every result of a program of choices, with the probability of the choices made.
 
@@ -276,7 +279,7 @@ def derivations(
     """
     paths: list[tuple[Any, ...]] = [()]
     while paths:
-        derivation = Derivation(paths.pop(), heard=heard)
+        derivation = Derivation(paths.pop(), observed=observed)
         try:
             result = program(derivation)
         except ContradictionError:

@@ -1,6 +1,6 @@
 """Grammar of the corpus: noun phrases, clauses, agreement, and what English leaves open.
 
-Every function that has something to choose takes the `Derivation` first. What English does not say,
+Every function that has something to choose takes the `Derivation` first. What English leaves open,
 the sex of a teacher or who *you* is, is chosen with the probabilities of the lexicon, and everything
 that depends on it agrees: the article, the adjective, *her* or *his*.
 """
@@ -69,7 +69,7 @@ class Nominal:
         phrase: its words.
         english: which of `PERSONS` its English verb agrees with.
         spanish: which of them its Spanish verb agrees with; differs for a polite *you*.
-        gender: None for a pronoun that does not tell; see `gender_of`.
+        gender: None for a pronoun without one; see `gender_of`.
         number: of Spanish adjectives.
         kinds: what it names.
         lemma: its noun; empty for a pronoun or name.
@@ -141,7 +141,7 @@ def noun_phrase(
     """Make *the black cat* / *el gato negro*: the adjective follows the noun and agrees with it.
 
     Args:
-        d: makes the choices; it is told the English words.
+        d: makes the choices, and compares the English words.
         determiner: a key of `DETERMINERS`, or None for a bare noun (*bread* / *pan*).
         noun: the noun.
         number: 0 for singular, 1 for plural.
@@ -191,7 +191,7 @@ def pronoun(d: Derivation, english: str) -> Nominal:
 
 
 def gender_of(d: Derivation, nominal: Nominal) -> Gender:
-    """Return the gender an adjective takes; *I*, *you*, *we* and *they* do not tell, so it is chosen."""
+    """Return the gender an adjective takes; *I*, *you*, *we* and *they* leave it open, so it is chosen."""
     if nominal.gender is not None:
         return nominal.gender
     masculine = 0.7 if nominal.number else 0.6
@@ -200,7 +200,7 @@ def gender_of(d: Derivation, nominal: Nominal) -> Gender:
 
 
 def translate_be(d: Derivation, subject: Nominal, adjective: Adjective, tense: Tense) -> tuple[str, str]:
-    """Choose *ser* or *estar*: with some adjectives both are said and mean different things."""
+    """Choose *ser* or *estar*: with some adjectives both are possible and mean different things."""
     ser = next(share for kind, share in adjective.ser.items() if kind in subject.kinds)
     options: dict[Copula, float] = {"ser": ser, "estar": 1 - ser}
     be = _be(subject, d.choose(options, spanish=lambda copula: _be(subject, copula, tense)[1]), tense)
@@ -262,7 +262,7 @@ def where_is(subject: Nominal, *, asked: bool = True) -> Phrase:
 
 
 def this_is(d: Derivation, demonstrative: str, nominal: Nominal) -> Phrase:
-    """Make *this is a book* / *este es un libro*, or *esto es un libro*, which tells no gender."""
+    """Make *this is a book* / *este es un libro*, or *esto es un libro*, which shows no gender."""
     number = nominal.number
     gender = gender_of(d, nominal)
     spanish = DETERMINERS[demonstrative][2 + 2 * number + (gender == "f")]
@@ -286,7 +286,7 @@ def verb_clause(
 ) -> Phrase:
     """Make *the cat does not eat the apple*; an object pronoun (`clitic`) precedes the verb.
 
-    *always* stands before the English verb, and before or after the Spanish one.
+    *always* comes before the English verb, and before or after the Spanish one.
     """
     do_not, english = english_verb(subject, verb, tense, negated=negated)
     auxiliary = same_order((do_not, "no")) if negated else NOTHING
@@ -366,7 +366,7 @@ def say_verb(d: Derivation, subject: Nominal, verb: Verb, tense: Tense, *, negat
     """Tell the derivation the verb's words; what they are in Spanish may depend on the object.
 
     Raises:
-        ContradictionError: if something else was heard.
+        ContradictionError: if something else was observed.
     """
     d.say(" ".join(english_verb(subject, verb, tense, negated=negated)))
     write_verb(d, subject, verb, tense)

@@ -2,7 +2,7 @@
 
 The tables are meant to be read and edited, one word per line. Where English leaves something open,
 a line lists every Spanish word with its probability. Numbers are 0 for singular and 1 for plural;
-genders are ``m`` and ``f``; ``-`` stands where there is no form.
+genders are ``m`` and ``f``; ``-`` is written where there is no form.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Noun:
     Attributes:
         english: singular and plural; the plural is ``-`` where there is none.
         spanish: each translation with its probability in the singular.
-        kinds: such as ``"animal"``, ``"thing"``, ``"mass"`` (of which one says *some*, not *two*).
+        kinds: such as ``"animal"``, ``"thing"``, ``"mass"`` (with *some*, not *two*).
     """
 
     english: tuple[str, str]
@@ -103,7 +103,7 @@ class Verb:
         return {verb: share for verb in self.spanish for kind, share in verb.objects.items() if kind in kinds}
 
 
-#: Of a group of people whose sexes are not told, this share of the feminine's weight remains: Spanish
+#: Of a group of people whose sexes are not stated, this share of the feminine's weight remains: Spanish
 #: uses the masculine for mixed groups.
 FEMININE_PLURAL = 0.5
 

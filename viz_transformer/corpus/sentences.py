@@ -1,7 +1,7 @@
 """Sentence patterns of the corpus, each a few lines of grammar.
 
 `sentence` is the whole language: it chooses one of `PATTERNS` by its share. Every pattern takes a
-`Derivation` and returns a `Phrase`; the lexicon says which words can be combined.
+`Derivation` and returns a `Phrase`; the lexicon lists which words can be combined.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ def any_nominal(
         d: makes the choices.
         kinds: of the noun.
         adjective: the probability of one.
-        subject: whether anybody's *his* or *her* may stand before it; else only the owner's.
-        owner: whose *his*, *her* or *their* may stand before it.
+        subject: whether anybody's *his* or *her* may come before it; else only the owner's.
+        owner: whose *his*, *her* or *their* may come before it.
     """
     noun, number = any_noun(d, *kinds)
     possessive = owner.possessive if owner else None
@@ -229,7 +229,7 @@ def _person_of(d: Derivation, nouns: tuple[Noun, ...], near: int = 0) -> Noun:
 
 
 def friend_by_name(d: Derivation) -> Nominal:
-    """*my friend Maria* / *mi amiga María*: the name tells the sex."""
+    """*my friend Maria* / *mi amiga María*: the name shows the sex."""
     name = _name(d)
     named = name_phrase(name)
     noun = _person_of(d, WITH_NAME, near=_NOUN_PHRASE)
@@ -418,7 +418,7 @@ def presentation(d: Derivation) -> Phrase:
 
 
 def naming(d: Derivation) -> Phrase:
-    """*Maria is my teacher* / *María es mi maestra*: the name tells the sex."""
+    """*Maria is my teacher* / *María es mi maestra*: the name shows the sex."""
     name = _name(d)
     named = name_phrase(name)
     d.say(f"{name} is")
@@ -556,7 +556,7 @@ def reason(d: Derivation) -> Phrase:
 
 
 def belonging(d: Derivation) -> Phrase:
-    """*the teacher lost her book* / *la maestra perdió su libro*: *her* tells the sex."""
+    """*the teacher lost her book* / *la maestra perdió su libro*: *her* shows the sex."""
     owner_noun = _person_of(d, OPEN)
     determiners = {"the": 0.7, "my": 0.15, "our": 0.15}
     determiner = d.choose(determiners, lambda word: word, _spanish_determiners)
@@ -634,7 +634,7 @@ _SIMPLE = {intransitive: 1.0, transitive: 1.0, description: 1.0}
 
 
 class Pattern(NamedTuple):
-    """A pattern, its share of the sentences, and words without which it is not heard."""
+    """A pattern, its share of the sentences, and the words that they hold: all of a text, one of a tuple."""
 
     derive: Callable[[Derivation], Phrase]
     share: float

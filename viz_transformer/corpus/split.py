@@ -90,7 +90,7 @@ def refuse_leaks(train: Sequence[TextPair], held_out: Mapping[str, Sequence[Text
             example = example or leaks[0]
     if leaks_found:
         raise UserError(
-            f"{' and '.join(leaks_found)} also stand in training, such as {example!r:.60}; drop them from "
+            f"{' and '.join(leaks_found)} are also in training, such as {example!r:.60}; drop them from "
             "training with --drop-leaks (corpus.split.without_leaks)"
         )
 

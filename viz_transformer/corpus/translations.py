@@ -1,9 +1,9 @@
 """All translations of a sentence, each with its exact probability; what may fill a Spanish gap.
 
 The grammar draws a sentence and its translation together, so P(translation | sentence) is a sum over
-the derivations that write both, divided by the sum over those that write the sentence (Bayes). What a
-later word tells about an earlier one is in it: *the teacher lost her book* leaves only the derivations
-in which the teacher is a woman.
+the derivations that write both, divided by the sum over those that write the sentence (Bayes).
+A later word can decide an earlier one: *the teacher lost her book* leaves only the derivations in which
+the teacher is a woman.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from viz_transformer._text import given_texts
-from viz_transformer.corpus.derivation import GAP, Heard, derivations
+from viz_transformer.corpus.derivation import GAP, Observed, derivations
 from viz_transformer.corpus.sentences import sentence
 from viz_transformer.errors import UserError
 from viz_transformer.vocabulary import join_tokens, tokenize
@@ -75,8 +75,8 @@ def is_spanish(tokens: Sequence[str]) -> bool:
         tokens: its words and punctuation marks.
     """
     written = given_texts(tokens)
-    heard = Heard(spanish=written)
-    return any(phrase.write()[1] == written for phrase, _ in derivations(sentence, heard))
+    observed = Observed(spanish=written)
+    return any(phrase.write()[1] == written for phrase, _ in derivations(sentence, observed))
 
 
 def gap_words(tokens: Sequence[str]) -> dict[str, float]:
@@ -100,7 +100,7 @@ def gap_words(tokens: Sequence[str]) -> dict[str, float]:
     before, after = tuple(tokens[:gap]), tuple(tokens[gap + 1 :])
     joint: dict[str, float] = defaultdict(float)
     for filled in (GAP, "del", "al"):  # the two are written as two words, so they are tried apart
-        for phrase, probability in derivations(sentence, Heard(spanish=(*before, filled, *after))):
+        for phrase, probability in derivations(sentence, Observed(spanish=(*before, filled, *after))):
             _, spanish, _ = phrase.write()
             word = spanish[gap] if len(spanish) == len(tokens) else ""
             if (*before, word, *after) == spanish and (word in ("del", "al")) == (filled != GAP):
@@ -113,7 +113,7 @@ def gap_words(tokens: Sequence[str]) -> dict[str, float]:
 @lru_cache(maxsize=8192)
 def _translations(words: Tokens) -> Mapping[Tokens, float]:
     joint: dict[Tokens, float] = defaultdict(float)
-    for phrase, probability in derivations(sentence, Heard(english=words)):
+    for phrase, probability in derivations(sentence, Observed(english=words)):
         english, spanish, _ = phrase.write()
         if tuple(word.lower() for word in english) == words:
             joint[spanish] += probability

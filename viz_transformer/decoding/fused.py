@@ -2,7 +2,7 @@
 
 `CachedSteps` calls the model's own layers. In a small model those calls take longer than the
 arithmetic inside them, so it is written out here. The three projections of self-attention are one
-multiplication, keys and values of all layers stand in one block of memory that is written in place,
+multiplication, keys and values of all layers are in one block of memory that is written in place,
 and all hypotheses of a sentence share its cross-attention keys: they are queries side by side. A
 test holds both ways equal.
 """
@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from viz_transformer.model.autoregressive import AutoregressiveModel
-from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.layers import DecoderLayer, EncoderLayer
+from viz_transformer.model.outputs import DecoderCache
 from viz_transformer.model.positional import RotaryPositions
 
 _FIRST_ROOM = 32  # positions that there is room for at first; it doubles when they are full
@@ -50,11 +50,6 @@ class _Layer(NamedTuple):
     feed_forward_norm: _Norm
 
 
-def can_fuse(model: AutoregressiveModel) -> bool:
-    """Whether torch's fused attention computes this model's scores."""
-    return model.config.scoring in ("scaled_dot", "dot")
-
-
 class FusedSteps:
     """Decoding step by step; the rows of a batch are hypotheses, several for a sentence.
 
@@ -80,7 +75,7 @@ class FusedSteps:
         self._memory = torch.stack(sources) if sources else None
         self._mask = cache.source_mask
         if self._mask is not None and self._mask.all():
-            self._mask = None  # nothing to hide: one addition less
+            self._mask = None  # no key is hidden: one addition less
         last = model.decoder.norm
         self._last_norm = _read_norm(last) if isinstance(last, nn.LayerNorm) else None
         #: Keys and values of the target, [2 · layer, row, head, room, d_head].

@@ -61,7 +61,7 @@ def greedy(
 def _write(steps: Steps, ids: Tensor, constraints: Constraints, numbers: list[int]) -> list[list[int]]:
     finished = torch.zeros(len(numbers), dtype=torch.bool)
     written: list[Tensor] = []
-    while not finished.all():  # at its maximum a text can but end
+    while not finished.all():  # at its maximum length a text must end
         logits = constraints.forbid(steps.step(ids), len(written), numbers)  # [sentence, vocab]
         ids = logits.argmax(-1)  # [sentence]
         finished |= ids == constraints.words.eos_id

@@ -41,7 +41,7 @@ class _TheirConstraints:
     def why_forbidden(self, token: int, step: int, sentence: int) -> str | None:
         """Return why a word could not be written, if it could not."""
         row = self.scores[step][sentence * self.num_beams, token]
-        return None if row > -torch.inf else "generate was told not to write it here"
+        return None if row > -torch.inf else "generate was given a constraint against it here"
 
 
 def from_generate(
@@ -93,7 +93,7 @@ def from_generate(
         if getattr(output, name, None) is None:
             raise UserError(
                 f"the output has no {name}; call generate with return_dict_in_generate=True and "
-                "output_scores=True, and tell num_beams here as there"
+                "output_scores=True, and give the same num_beams here"
             )
     n_rows = len(output.scores[0])
     fits = is_whole(num_beams) and num_beams >= 1 and n_rows % num_beams == 0
@@ -268,7 +268,7 @@ def _as_beam_of_one(output: Any, words: Words, length_penalty: float) -> _BeamOf
 class Drawing:
     """What lets ``generate`` draw as `sample` does: give it as ``logits_processor=[drawing]``.
 
-    ``generate`` is to search greedily: each time, this leaves it nothing to write but the word drawn,
+    ``generate`` must search greedily: each time, this leaves it nothing to write but the word drawn,
     among those that the processors before it allow.
 
     Source: as of `sample`.

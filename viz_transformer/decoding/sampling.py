@@ -137,7 +137,7 @@ def sample_ids(
         model: that writes.
         source: token ids; empty for a language model.
         vocabulary: of the model.
-        n: how many texts; of as many words as the bundled translator knows, some 350,000.
+        n: how many texts; with a vocabulary of the bundled translator's size, some 350,000.
         temperature: as in `sample`.
         top_k: as in `sample`.
         top_p: as in `sample`.
@@ -163,7 +163,7 @@ def sample_ids(
     ended = torch.zeros(n, dtype=torch.bool)
     with evaluating(model):
         ((_, steps, ids),) = open_steps(model, [source], constraints, interventions)
-        while not ended.all():  # at its maximum a text can but end
+        while not ended.all():  # at its maximum length a text must end
             logits = steps.step(ids)  # [1, vocab] at first, then [text, vocab]
             allowed = constraints.forbid(logits.clone(), len(written), [0] * len(logits))
             shares = kept_probabilities(allowed, temperature, top_k, top_p)

@@ -1,10 +1,10 @@
 // Embeddings: ids to vectors, the sum of a word's and its position's.
 
-import { countTo, layerNorm, makeMatrix, rowOf, type Matrix, type Norm } from "./matrix.ts";
-import { readMatrix, readNorm, type Config, type Weights } from "./parameters.ts";
-import { embeddingScale, makePositions } from "./positions.ts";
-import { newestOf } from "./remembered.ts";
 import type { Interventions } from "./interventions.ts";
+import { countTo, layerNorm, makeMatrix, type Matrix, type Norm, rowOf } from "./matrix.ts";
+import { type Config, readMatrix, readNorm, type Weights } from "./parameters.ts";
+import { embeddingScale, makePositions } from "./positions.ts";
+import { newestOf } from "./reuse.ts";
 
 export interface Embedding {
   /** [vocab, d_model] */

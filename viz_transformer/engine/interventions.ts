@@ -2,10 +2,9 @@
 //
 // They are an argument of a call, and leave the model as it was. The messages are those of Python.
 
-import { NotInPage, UserError } from "./errors.ts";
-import { repr } from "./repr.ts";
-import type { Kind } from "./trace.ts";
+import { NotInPage, repr, UserError } from "./errors.ts";
 import type { Config } from "./parameters.ts";
+import type { Kind } from "./trace.ts";
 
 /** One head scaled, or made to look elsewhere */
 export interface HeadChange {
@@ -21,7 +20,7 @@ export interface HeadChange {
    * taken as they are whatever the mask says.
    */
   pattern?: "uniform" | number[][] | null;
-  /** Refused here: Python puts a mean in place of what the head says. */
+  /** Refused here: Python puts a mean in place of the head's output. */
   mean?: unknown;
   /** Refused here: Python puts another input's output there. */
   output?: unknown;

@@ -1,13 +1,13 @@
 // The language model: the words that may come next, whole texts and traces.
 // viz_transformer/language_model.py does the same.
 
-import { probabilities } from "./decoding/distribution.ts";
+import { probabilities } from "./decoding/candidates.ts";
 import { UserError } from "./errors.ts";
 import type { Interventions } from "./interventions.ts";
-import { forward } from "./model.ts";
 import { rowOf } from "./matrix.ts";
+import { forward } from "./model.ts";
 import { isBlank } from "./spelling.ts";
-import { WritingModel, likeliestFirst, logProbsOf } from "./text_model_base.ts";
+import { likeliestFirst, logProbsOf, WritingModel } from "./text_model_base.ts";
 import { Trace } from "./trace.ts";
 
 export class LanguageModel extends WritingModel {

@@ -5,18 +5,17 @@
 // sequence, or in decoding the newest word of each text under way. A decoder's layer looks at the
 // source too; in a decoder alone there is none, and its layers are the encoder's behind a causal mask.
 
-import { ACTIVATIONS } from "./activations.ts";
 import {
+  type KeysValues,
   keysValuesOf,
+  type MultiHead,
   multiHeadAttention,
   readAttention,
-  type KeysValues,
-  type MultiHead,
 } from "./attention.ts";
 import { attentionChanges, type Interventions } from "./interventions.ts";
 import { addMatrices, layerNorm, linear, type Linear, type Matrix, type Norm } from "./matrix.ts";
+import { type Config, readLinear, readNorm, type Weights } from "./parameters.ts";
 import type { Kind } from "./trace.ts";
-import { readLinear, readNorm, type Config, type Weights } from "./parameters.ts";
 
 export interface FeedForward {
   w1: Linear;
@@ -167,4 +166,23 @@ export function merge(
 ) {
   const sum = interventions.residual ? addMatrices(x, sublayerOutput) : sublayerOutput;
   return residual.isPreNorm || !interventions.layerNorm ? sum : layerNorm(sum, residual.norm);
+}
+
+export const ACTIVATIONS: Record<string, (x: number) => number> = {
+  relu: (x) => Math.max(x, 0),
+  gelu: (x) => (x / 2) * (1 + errorFunction(x / Math.SQRT2)),
+  gelu_tanh: (x) => (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  silu: (x) => x / (1 + Math.exp(-x)),
+};
+
+/**
+ * erf(x), to 1.5e-7: as near as a float32 comes.
+ *
+ * Source: Abramowitz and Stegun 1964, "Handbook of Mathematical Functions", formula 7.1.26.
+ */
+function errorFunction(x: number) {
+  const t = 1 / (1 + 0.3275911 * Math.abs(x));
+  const polynomial =
+    ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t;
+  return Math.sign(x) * (1 - polynomial * Math.exp(-x * x));
 }

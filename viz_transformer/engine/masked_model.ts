@@ -1,18 +1,16 @@
 // The masked language model: the words that fit a gap, from what stands on both sides of it.
 // viz_transformer/masked_model.py does the same.
 
-import { probabilities, topIds } from "./decoding/distribution.ts";
-import { UserError, shortened } from "./errors.ts";
+import { probabilities, topIds } from "./decoding/candidates.ts";
+import { repr, shortened, UserError } from "./errors.ts";
 import type { Interventions } from "./interventions.ts";
+import { type Matrix, rowOf } from "./matrix.ts";
 import { forward, type ModelOutput } from "./model.ts";
-import { repr } from "./repr.ts";
 import { isBlank } from "./spelling.ts";
-import { TextModel, likeliestFirst, logProbsOf } from "./text_model_base.ts";
+import { likeliestFirst, logProbsOf, TextModel } from "./text_model_base.ts";
 import { Trace } from "./trace.ts";
 import { MASK } from "./vocabulary.ts";
-import { rowOf, type Matrix } from "./matrix.ts";
 
-/** How people write a gap. */
 const GAP = /\[\?\]|<mask>|\[mask\]|_{2,}/gi;
 
 export class MaskedModel extends TextModel {
@@ -101,7 +99,6 @@ export class MaskedModel extends TextModel {
     return { ids, gap: ids.indexOf(this.vocabulary.maskId!) };
   }
 
-  /** The id of the word that an answer has in the gap. */
   wordIn(answer: string | string[], ids: number[], gap: number) {
     const filled = this.idsRead(answer);
     const differing = filled.map((id, i) => (id === ids[i] ? -1 : i)).filter((i) => i >= 0);

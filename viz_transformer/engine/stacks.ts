@@ -1,10 +1,10 @@
 // The encoder and decoder stacks.
 
-import { keysValuesOf, type KeysValues } from "./attention.ts";
-import { readLayer, runLayer, type Layer, type LayerInputs, type LayerOutput } from "./layers.ts";
+import { type KeysValues, keysValuesOf } from "./attention.ts";
+import { type Layer, type LayerInputs, type LayerOutput, readLayer, runLayer } from "./layers.ts";
 import { layerNorm, type Matrix, type Norm } from "./matrix.ts";
-import { readNorm, type Config, type Weights } from "./parameters.ts";
-import { firstOf } from "./remembered.ts";
+import { type Config, readNorm, type Weights } from "./parameters.ts";
+import { firstOf } from "./reuse.ts";
 
 export interface Stack {
   /** Of its self-attention. */

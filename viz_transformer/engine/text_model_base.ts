@@ -2,12 +2,12 @@
 // do the same.
 
 import { type BeamOptions, beamSearch } from "./decoding/beam.ts";
-import { logSumExp } from "./decoding/distribution.ts";
-import { type SampleOptions, sample } from "./decoding/sampling.ts";
+import { logSumExp } from "./decoding/candidates.ts";
+import { sample, type SampleOptions } from "./decoding/sampling.ts";
 import { UserError } from "./errors.ts";
-import type { Vocabulary } from "./vocabulary.ts";
-import { rowOf, type Matrix } from "./matrix.ts";
+import { type Matrix, rowOf } from "./matrix.ts";
 import type { Model } from "./model.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
 export class TextModel {
   model: Model;
@@ -40,13 +40,11 @@ export class TextModel {
 
 /** A model that writes word by word. `given(text)` is what it reads before. */
 export abstract class WritingModel extends TextModel {
-  /** The whole beam search. */
   decode(text = "", options: Omit<BeamOptions, "maxLength"> = {}) {
     const given = this.given(text);
     return beamSearch(this.model, given, this.vocabulary, { ...options, maxLength: this.mostWords(given) });
   }
 
-  /** A text that is drawn word by word. */
   sample(text = "", options: Omit<SampleOptions, "maxLength"> = {}) {
     const given = this.given(text);
     return sample(this.model, given, this.vocabulary, { ...options, maxLength: this.mostWords(given) });

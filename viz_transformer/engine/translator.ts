@@ -1,11 +1,11 @@
 // The translator: text in; translations, traces and searches out. viz_transformer/translator.py does the
 // same.
 
+import { probabilities, topIds } from "./decoding/candidates.ts";
 import type { Interventions } from "./interventions.ts";
-import { probabilities, topIds } from "./decoding/distribution.ts";
 import { rowOf } from "./matrix.ts";
 import { forward } from "./model.ts";
-import { WritingModel, logProbsOf } from "./text_model_base.ts";
+import { logProbsOf, WritingModel } from "./text_model_base.ts";
 import { Trace } from "./trace.ts";
 
 const LEAST_SHOWN = 0.005; // a smaller probability has no bar
@@ -13,7 +13,6 @@ const LEAST_SHOWN = 0.005; // a smaller probability has no bar
 export class Translator extends WritingModel {
   task = "translate" as const;
 
-  /** The tokens of a translation. */
   answer(text: string, interventions: Interventions | null = null) {
     return this.decode(text, { interventions }).hypotheses[0].tokens;
   }

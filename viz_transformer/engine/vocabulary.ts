@@ -2,18 +2,26 @@
 // viz_transformer/vocabulary/words.py does the same, and says the same when a text does not suit.
 
 import {
+  listed,
   NotInPage,
+  quoted,
+  repr,
   SeveralSentencesError,
+  shortened,
   UnknownWordError,
   UserError,
-  listed,
-  quoted,
-  shortened,
 } from "./errors.ts";
-import { MARKS, joinTokens } from "./marks.ts";
-import { repr } from "./repr.ts";
-import { ratio } from "./similarity.ts";
-import { byCodePoint, fold, makeSpellings, splitSentences, splitText, type Spellings } from "./spelling.ts";
+import {
+  byCodePoint,
+  fold,
+  joinTokens,
+  makeSpellings,
+  MARKS,
+  ratio,
+  type Spellings,
+  splitSentences,
+  splitText,
+} from "./spelling.ts";
 
 export type Side = "source" | "target";
 
@@ -66,7 +74,6 @@ export class Vocabulary {
     };
   }
 
-  /** One side's words, sorted. */
   words(side: Side = "source") {
     return [...this.known[side]].sort(byCodePoint);
   }

@@ -1,12 +1,11 @@
 // What one attention layer read, and its matrices, for those who work its arithmetic by hand.
 
-import { UserError } from "./errors.ts";
-import { attentionLayers } from "./interventions.ts";
-import type { Kind } from "./trace.ts";
-import { countTo, makeMatrix, rowsFrom, type Matrix, type Linear } from "./matrix.ts";
-import { repr } from "./repr.ts";
-import type { Config } from "./parameters.ts";
 import type { MultiHead } from "./attention.ts";
+import { repr, UserError } from "./errors.ts";
+import { attentionLayers } from "./interventions.ts";
+import { countTo, type Linear, makeMatrix, type Matrix, rowsFrom } from "./matrix.ts";
+import type { Config } from "./parameters.ts";
+import type { Kind } from "./trace.ts";
 
 /** One layer of a kind of attention, counted from 0. */
 export interface Watch {

@@ -83,6 +83,7 @@ class Exercise:
             is taken. With `gaps`, a text in which each ``___`` is a gap.
         wrong_lines: lines among them that do not belong there, as mistakes: each line, and why it is wrong.
         gaps: what a page offers for each gap of `lines`.
+        repairs: lines of the faulty excerpt in the notebook, each with what a page offers in its place.
     """
 
     name: str
@@ -94,9 +95,10 @@ class Exercise:
     lines: Callable[..., Any] | str | None = None
     wrong_lines: tuple[Mistake, ...] = ()
     gaps: tuple[Choice, ...] = ()
+    repairs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def check(self, answer: Any) -> Check:
-        """Return feedback on an answer of any kind; nothing is raised."""
+        """Return feedback on an answer of any kind; no error is raised."""
         if answer is ...:
             hint = f' For a hint, run vt.exercises.hint("{self.name}").' if self.hints else ""
             return unanswered(f"Put your answer in place of the three dots, and run both cells.{hint}")
@@ -196,12 +198,12 @@ class Array:
             return Check(False, ROUNDED)
         wrong = np.argwhere(~np.isclose(found, wanted, rtol=0, atol=self.tolerance))
         at = tuple(map(int, wrong[0]))
-        place = f" at {list(at)}" if at else ""
+        place = f", at {list(at)}" if at else ""
         first = short_number(found[at]) if found.dtype.kind != "b" else str(found[at])
         return Check(
             False,
-            f"{wanted.size - len(wrong)} of {wanted.size} values are right; the first that is not, "
-            f"{first}, stands{place}.",
+            f"{wanted.size - len(wrong)} of {wanted.size} values are right; the first wrong one is "
+            f"{first}{place}.",
         )
 
     def _near(self, found: np.ndarray, wanted: np.ndarray) -> bool:
@@ -272,7 +274,7 @@ class Function:
         found = call_each(answer, draws)
         wanted = call_each(self.reference, draws)  # after it, so that it can't be looked up
         if found and found[0] is ...:
-            return unanswered("The function still returns the three dots: write what it is to do.")
+            return unanswered("The function still returns the three dots: write its body.")
         if name := forbidden_name(answer, self.forbidden):
             return Check(False, self.forbidden[name])
         if self._agree(found, wanted):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -126,9 +127,10 @@ class _Open(Check):
     exercise: Exercise = field(repr=False)  # it holds the right answer
     view: Any = field(repr=False)
 
-    def as_form(self) -> tuple[dict[str, Any], Any]:
+    def as_form(self) -> tuple[dict[str, Any], Any] | None:
         """Return what a page needs in order to ask and to check, see `form_of`; and the view to choose in."""
-        return form_of(self.exercise, in_view=self.view is not None), self.view
+        asked = form_of(self.exercise, in_view=self.view is not None)
+        return (asked, self.view) if asked else None
 
 
 def hint(name: str) -> Check:
@@ -145,7 +147,7 @@ def hint(name: str) -> Check:
     """
     hints = exercise(name).hints
     if not hints:
-        return unanswered("There is no hint to this one.")
+        return unanswered("This exercise has no hint.")
     _hints_given[name] += 1
     number = min(_hints_given[name], len(hints))
     return _Hint(False, f"Hint {number} of {len(hints)}: {hints[number - 1]}", answered=False)
@@ -159,12 +161,16 @@ class _Hint(Check):
         return ""
 
 
+#: The part before the number in the name of an exercise of *Going further*: ``"scoring."``.
+_TOPIC = re.compile(r"^[a-z_]+\.(?=\d)")
+
+
 @dataclass(frozen=True)
 class Progress:
     """How far a learner has come.
 
     Attributes:
-        rows: each lesson or exercise with what was done and what there is to do.
+        rows: each lesson or exercise with what was done and what can be done.
     """
 
     rows: Sequence[tuple[str, int, int]]
@@ -172,7 +178,7 @@ class Progress:
     def __str__(self) -> str:
         """Return a line for each lesson or exercise."""
         return "\n".join(
-            f"{'✓' if done == of else '○'} {name}" + (f"  {done} of {of}" if of > 1 else "")
+            f"{'✓' if done == of else '○'} {_TOPIC.sub('', name)}" + (f"  {done} of {of}" if of > 1 else "")
             for name, done, of in self.rows
         )
 

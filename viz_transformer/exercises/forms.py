@@ -18,13 +18,17 @@ from viz_transformer.exercises.answer_types import (
 )
 from viz_transformer.exercises.code_lines import lines_of
 from viz_transformer.exercises.comparison import as_array, format_value
+from viz_transformer.exercises.repairs import repair_of
 
 #: Arrays of more numbers than this are for programs; nobody types them.
 _TYPED_BY_HAND = 40
 
 
-def form_of(exercise: Exercise, *, in_view: bool = False) -> dict[str, Any]:
+def form_of(exercise: Exercise, *, in_view: bool = False) -> dict[str, Any] | None:
     """Return what a page needs in order to ask an exercise and to check it as `Exercise.check` does.
+
+    None if a page cannot: what is chosen in a view needs the view, and an array of many numbers is too long
+    to type.
 
     Args:
         exercise: the exercise.
@@ -33,11 +37,11 @@ def form_of(exercise: Exercise, *, in_view: bool = False) -> dict[str, Any]:
     Returns:
         ``name``, ``title``, ``hints`` and ``kind``: ``"number"``, ``"row"`` (of numbers), ``"table"`` (of
         numbers or truth values), ``"choice"``, ``"view"`` for a choice made in a view, ``"lines"`` for
-        code to put in order (see `lines_of`), ``"gaps"`` for code with gaps, each a choice, or ``"code"``
-        for an answer that only a notebook takes. The first four have ``value``, ``right`` (feedback on it)
-        and ``mistakes``, ``[[answer, message], …]``; numbers and arrays a ``tolerance``. An array is
-        ``{"shape": …, "data": …}``. ``"view"`` has ``traits``, the names of what is chosen, and
-        ``checks``, ``[[values, passed, message], …]``.
+        code to put in order (see `lines_of`), ``"gaps"`` for code with gaps, each a choice, or
+        ``"repair"`` for code with faults (see `repair_of`). The first four have ``value``, ``right``
+        (feedback on it) and ``mistakes``, ``[[answer, message], …]``; numbers and arrays a ``tolerance``.
+        An array is ``{"shape": …, "data": …}``. ``"view"`` has ``traits``, the names of what is chosen,
+        and ``checks``, ``[[values, passed, message], …]``.
     """
     wanted, right = exercise.wanted, getattr(exercise.wanted, "right", "")
     if in_view and isinstance(wanted, CustomCheck):
@@ -55,10 +59,12 @@ def form_of(exercise: Exercise, *, in_view: bool = False) -> dict[str, Any]:
             "gaps": [*map(_choice, exercise.gaps)],
             "right": right,
         }
+    elif exercise.repairs:
+        asked = {"kind": "repair", **repair_of(exercise)}
     elif lines := lines_of(exercise):
         asked = {"kind": "lines", **lines, "right": right}
     else:
-        asked = {"kind": "code"}
+        return None
     return {"name": exercise.name, "title": exercise.title, "hints": list(exercise.hints), **asked}
 
 

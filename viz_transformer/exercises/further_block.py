@@ -17,7 +17,7 @@ _MEAN, _STD = 10.0, 5.0
 
 
 def _some_layer(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw a layer, which may let positions meet in one way or another, and vectors for it."""
+    """Draw a layer, which may pass information between positions in some way, and vectors for it."""
     import torch
 
     size = int(rng.integers(3, 7))
@@ -42,12 +42,13 @@ def _some_layer(rng: np.random.Generator) -> tuple[Any, Any]:
         with_neighbour(1),
         with_neighbour(-1),
     ]
-    x = torch.tensor(rng.normal(size=(2, size, 4)) + 0.3, dtype=torch.float32)
+    n_sentences = int(rng.integers(1, 3))
+    x = torch.tensor(rng.normal(size=(n_sentences, size, 4)) + 0.3, dtype=torch.float32)
     return layers[int(rng.integers(len(layers)))], x
 
 
 def _others_moved(layer: Any, x: Any, position: int) -> bool:
-    """Whether any other position's output moves when one position is changed."""
+    """Whether any other position's output changes when one position is changed."""
     import torch
 
     changed = x.clone()
@@ -99,7 +100,7 @@ _LAYER_NORM_AND_POSITIONS = (
     ),
     Exercise(
         "block.2",
-        "Test whether a layer lets words meet",
+        "Test whether a layer passes information between words",
         Function(
             _is_position_wise,
             _some_layer,
@@ -121,12 +122,12 @@ _LAYER_NORM_AND_POSITIONS = (
                 ),
                 Mistake(
                     lambda layer, x: False,
-                    "It returns False for every layer. The output of the changed word may move. Leave it "
-                    "out, and compare the others.",
+                    "It returns False for every layer. The output of the changed word may change. Leave "
+                    "it out, and compare the others.",
                 ),
                 Mistake(
                     lambda layer, x: not _is_position_wise(layer, x),
-                    "It is the wrong way round. Return True if no other word moves.",
+                    "True and False are exchanged. Return True if no other output changes.",
                 ),
             ),
             right="A feed-forward network passes this test, and attention doesn't. In the clinic you "
@@ -135,7 +136,8 @@ _LAYER_NORM_AND_POSITIONS = (
         (
             "For one position: copy x, change that position in the copy, run the layer on both, "
             "and compare the outputs of all other positions with torch.allclose.",
-            "Do this for every position in range(x.shape[1]). Return False as soon as another output moves.",
+            "Do this for every position in range(x.shape[1]). Return False as soon as another output "
+            "changes.",
         ),
         lines="""def is_position_wise(layer, x):
     for position in ___:
@@ -163,7 +165,11 @@ _LAYER_NORM_AND_POSITIONS = (
             Choice(
                 "!=",
                 ("==", "!="),
-                (Mistake("==", "That compares the changed word, which may move. Compare the others."),),
+                (
+                    Mistake(
+                        "==", "That compares the changed word, whose output may change. Compare the others."
+                    ),
+                ),
             ),
         ),
     ),
@@ -255,25 +261,33 @@ def _no_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any
 _NAMES = ("post-norm", "pre-norm", "no sums")
 _RIGHT = ["pre-norm", "no sums", "post-norm"]
 _WHICH = {
-    "pre-norm": "In A the first layer has the largest gradient. Where is the gradient passed on unchanged?",
-    "no sums": "In B nearly nothing reaches the first layers. What carries a gradient past the parts?",
-    "post-norm": "In C the gradient gets smaller towards the first layer, step by step. What does that?",
+    "pre-norm": (
+        "In A the first layer has the largest gradient. In which block does the gradient pass "
+        "through unchanged?"
+    ),
+    "no sums": (
+        "In B almost no gradient reaches the first layers. Which connection carries a gradient "
+        "past the parts?"
+    ),
+    "post-norm": (
+        "In C the gradient gets smaller towards the first layer, step by step. Which norm causes that?"
+    ),
 }
 _STACKS = (
     (
         ["post-norm", "no sums", "pre-norm"],
         "B is right. A and C are swapped. In which of the two is the gradient much larger in the last "
-        "layer? There it fades on its way down.",
+        "layer than in the first?",
     ),
     (
         ["pre-norm", "post-norm", "no sums"],
-        "A is right. In B, not even a millionth of the gradient reaches layer 3. Can a post-norm stack of "
-        "six layers lose that much? Set the view to 6 layers and look.",
+        "A is right. In B, less than a millionth of the gradient reaches layer 3. Does a post-norm stack "
+        "of six layers lose that much? Set the view to 6 layers and compare.",
     ),
     (
         ["no sums", "pre-norm", "post-norm"],
-        "C is right. Without sums, nearly nothing reaches the decoder's first layer. Is that so in A, "
-        "where the first layer has the largest gradient?",
+        "C is right. Without sums, almost no gradient reaches the decoder's first layer. In A, the first "
+        "layer has the largest gradient.",
     ),
 )
 
@@ -330,7 +344,7 @@ _BLOCK_AND_DEPTH = (
                 ),
                 Mistake(
                     _no_second_sum,
-                    "The sum around the feed-forward network is missing: add its output to what it read, "
+                    "The sum around the feed-forward network is missing: add its output to its input, "
                     "before norm_2.",
                 ),
                 Mistake(
@@ -348,8 +362,8 @@ _BLOCK_AND_DEPTH = (
                 ),
                 Mistake(
                     _old_x_read,
-                    "The feed-forward network reads the block's first x, so it never sees what attention "
-                    "found. It should read the output of norm_1.",
+                    "The feed-forward network reads the block's first x, so the output of attention is "
+                    "not used. It should read the output of norm_1.",
                 ),
                 Mistake(_no_first_norm, "norm_1 is not used. It belongs around the first sum."),
                 Mistake(_no_second_norm, "norm_2 is not used. It belongs around the second sum."),
@@ -367,7 +381,7 @@ _BLOCK_AND_DEPTH = (
             right="Two sums and two norms: that is the paper's encoder block.",
         ),
         (
-            "looked, weights = attention(x, x, x) takes the tuple apart.",
+            "looked, weights = attention(x, x, x) unpacks the tuple.",
             "First h = norm_1(x + looked). The second half is built the same way, from h.",
         ),
         lines="""def post_norm_block(x, attention, norm_1, feed_forward, norm_2):

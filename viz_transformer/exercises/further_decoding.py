@@ -1,4 +1,4 @@
-"""Exercises of the notebook that goes further on decoding: the cache, a narrow miss, a tie, top-p."""
+"""Exercises of the notebook that goes further on decoding: the cache, a pruned candidate, a tie, top-p."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 
 _STEPS = 20
 
@@ -82,8 +82,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     _STEPS * (_STEPS - 1) / 2,
-                    "You started with a step that reads nothing. Step 1 reads <sos>, and step 20 "
-                    "reads 20 tokens.",
+                    "You started with a step that reads no token. Step 1 reads <sos>, and step 20 reads "
+                    "20 tokens.",
                 ),
                 Mistake(
                     _STEPS,
@@ -101,7 +101,7 @@ EXERCISES = (
     ),
     Exercise(
         "decoding.2",
-        "Measure how narrowly a text is missed",
+        "Measure how close a pruned candidate was",
         Number(
             0.229,
             (
@@ -112,7 +112,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     0.331,
-                    "That is maestro in step 2. By then la maestra is already lost: look at step 1.",
+                    "That is maestro in step 2, where la maestra is already pruned: look at step 1.",
                 ),
                 Mistake(
                     10.95,
@@ -135,8 +135,8 @@ EXERCISES = (
             ),
             tolerance=0.02,
             unit="nats",
-            right="It misses the beam by 0.23 nats (0.20 in the grammar itself). In a search, a small "
-            "gap is enough to lose a text for good.",
+            right="la is 0.23 nats behind the last candidate kept (0.20 in the grammar itself). A pruned "
+            "text never comes back, however small the difference.",
         ),
         (
             "In the view, set the beam width to 1, go to step 1, and choose the la that is marked as pruned.",
@@ -160,7 +160,7 @@ EXERCISES = (
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
                         -_tie(log_prob, n_words, longer_log_prob, longer_n_words)
                     ),
-                    "The size is right, but the sign isn't: one of the two fractions is upside down.",
+                    "The size is right, but the sign isn't: one of the two fractions is inverted.",
                 ),
                 Mistake(
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
@@ -179,7 +179,8 @@ EXERCISES = (
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
                         1 / _tie(log_prob, n_words, longer_log_prob, longer_n_words)
                     ),
-                    "Your fraction is upside down: the log-probabilities go on top, the lengths below.",
+                    "Your fraction is inverted: the log-probabilities belong in the numerator, the "
+                    "lengths in the denominator.",
                 ),
                 Mistake(
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
@@ -197,6 +198,63 @@ EXERCISES = (
             "on one side and a ratio of (5 + n), to the power of the penalty, on the other.",
             "If a = b ** x, then x = math.log(a) / math.log(b).",
         ),
+        lines="""def tie(log_prob, n_words, longer_log_prob, longer_n_words):
+    ratio = ___
+    lengths = ___
+    return ___
+""",
+        gaps=(
+            Choice(
+                "longer_log_prob / log_prob",
+                ("longer_log_prob - log_prob", "longer_log_prob / log_prob"),
+                (
+                    Mistake(
+                        "longer_log_prob - log_prob",
+                        "That is the difference. The scores are equal when the *ratio* of the "
+                        "log-probabilities "
+                        "is that of the norms.",
+                    ),
+                ),
+            ),
+            Choice(
+                "(6 + longer_n_words) / (6 + n_words)",
+                (
+                    "(1 + longer_n_words) / (1 + n_words)",
+                    "(5 + longer_n_words) / (5 + n_words)",
+                    "(6 + longer_n_words) / (6 + n_words)",
+                ),
+                (
+                    Mistake(
+                        "(1 + longer_n_words) / (1 + n_words)",
+                        "The 5 of the norm is missing: its base is (5 + n) / 6.",
+                    ),
+                    Mistake(
+                        "(5 + longer_n_words) / (5 + n_words)",
+                        "That counts only the words. <eos> is a token of each text too.",
+                    ),
+                ),
+            ),
+            Choice(
+                "math.log(ratio) / math.log(lengths)",
+                (
+                    "ratio / lengths",
+                    "math.log(lengths) / math.log(ratio)",
+                    "math.log(ratio) / math.log(lengths)",
+                ),
+                (
+                    Mistake(
+                        "ratio / lengths",
+                        "The penalty is an exponent: to bring it down, take the logarithm of both sides "
+                        "first.",
+                    ),
+                    Mistake(
+                        "math.log(lengths) / math.log(ratio)",
+                        "The fraction is inverted: the log-probabilities belong in the numerator, the "
+                        "lengths in the denominator.",
+                    ),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "decoding.4",
@@ -207,8 +265,8 @@ EXERCISES = (
             (
                 Mistake(
                     _without_crossing,
-                    "You dropped the word that reaches p. Keep it: without it the rest has less than "
-                    "p, and if the first word has more than p, nothing is left at all.",
+                    "You dropped the word that reaches p. Keep it: without it the rest has less than p, "
+                    "and if the first word has more than p, no word is left.",
                 ),
                 Mistake(
                     _kept,
@@ -221,17 +279,17 @@ EXERCISES = (
                 ),
                 Mistake(
                     _each_at_least,
-                    "You kept words that each have p or more. It is their sum that must reach p.",
+                    "You kept words that each have p or more. Their sum must reach p.",
                 ),
                 Mistake(
                     _softmaxed,
-                    "You took a softmax of what is left, so the dropped words are back. These are "
-                    "probabilities already: divide by their sum.",
+                    "You took a softmax of the rest, so the dropped words get probabilities again. These "
+                    "are probabilities already: divide by their sum.",
                 ),
                 Mistake(
                     _unsorted,
-                    "You added up in the order of the vocabulary. The most probable words come "
-                    "first: sort before you add.",
+                    "You added in the order of the vocabulary. The most probable words come first: sort "
+                    "before you add.",
                 ),
                 Mistake(
                     lambda probabilities, p: (
@@ -242,17 +300,62 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda probabilities, p: probabilities,
-                    "Nothing was dropped: these are the probabilities that you were given.",
+                    "No word was dropped: these are the given probabilities.",
                 ),
             ),
-            right="How many words are kept depends on how sure the model is. Top-k always keeps "
-            "the same number.",
+            right="Top-p keeps few words where one has a high probability, and many where none has. Top-k "
+            "always keeps the same number.",
         ),
         (
             "probabilities.sort(descending=True) returns the values and the positions that they "
             "came from; values.cumsum(0) adds them up.",
             "Keep a word if those before it have not reached p: values.cumsum(0) - values < p. "
             "Write the kept ones into zeros at their positions, and divide by the sum.",
+        ),
+        lines="""def keep_top_p(probabilities, p):
+    values, positions = probabilities.sort(___)
+    before = values.cumsum(0) - values
+    kept = values * (___)
+    return torch.zeros_like(probabilities).scatter(0, positions, ___)
+""",
+        gaps=(
+            Choice(
+                "descending=True",
+                ("descending=False", "descending=True"),
+                (
+                    Mistake(
+                        "descending=False", "The most probable words come first: that is the least probable."
+                    ),
+                ),
+            ),
+            Choice(
+                "before < p",
+                ("before < p", "before + values < p", "values >= p"),
+                (
+                    Mistake(
+                        "before + values < p",
+                        "This drops the word that reaches p. Keep it: without it the rest has less than p.",
+                    ),
+                    Mistake(
+                        "values >= p",
+                        "This keeps words that each have p or more. Their sum must reach p.",
+                    ),
+                ),
+            ),
+            Choice(
+                "kept / kept.sum()",
+                ("kept", "kept.softmax(0)", "kept / kept.sum()"),
+                (
+                    Mistake(
+                        "kept", "These are the right words, but they no longer sum to 1. Divide by their sum."
+                    ),
+                    Mistake(
+                        "kept.softmax(0)",
+                        "A softmax brings the dropped words back. These are probabilities already: divide by "
+                        "their sum.",
+                    ),
+                ),
+            ),
         ),
     ),
 )

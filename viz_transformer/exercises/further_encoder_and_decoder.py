@@ -1,4 +1,4 @@
-"""Exercises of lesson 9, Encoder and decoder: cross-attention, parameter counts, wiring."""
+"""Exercises of *Going further*, Encoder and decoder: cross-attention, parameter counts, connections."""
 
 from __future__ import annotations
 
@@ -109,28 +109,29 @@ _CROSS_ATTENTION = (
             (
                 Mistake(
                     _looking("memory", "x", "x"),
-                    "That is the wrong way round: the source asks and the target answers. Which side "
-                    "needs to know something, the encoder or the decoder?",
+                    "You exchanged the two: here the queries come from the source, and keys and values "
+                    "from the target. The decoder reads the source, so the queries must come from the "
+                    "target.",
                 ),
                 Mistake(
                     _looking("x", "x", "x"),
-                    "Queries, keys and values all come from x, so this is self-attention. The decoder never "
-                    "hears of the English sentence. Where should keys and values come from?",
+                    "Queries, keys and values all come from x, so this is self-attention. The decoder "
+                    "never reads the English sentence. Where should keys and values come from?",
                 ),
                 Mistake(
                     _looking("memory", "memory", "memory"),
-                    "Queries, keys and values all come from the memory. x isn't used, so what has been "
-                    "written so far makes no difference.",
+                    "Queries, keys and values all come from the memory. x isn't used, so the output does "
+                    "not depend on the words so far.",
                 ),
                 Mistake(
                     _looking("x", "memory", "x"),
-                    "The keys are right, but the values come from x. The token that is attended to must "
-                    "also be the one that answers: a key and its value come from the same vector.",
+                    "The keys are right, but the values come from x. A key and its value must come from "
+                    "the same vector.",
                 ),
                 Mistake(
                     _looking("x", "x", "memory"),
-                    "The values are right, but the keys come from x: the scores are about the Spanish "
-                    "tokens, and the values about the English ones.",
+                    "The values are right, but the keys come from x: the weights are computed for Spanish "
+                    "tokens, but the values belong to English ones.",
                 ),
                 Mistake(
                     _looking("x", "x", "x", scale=1.0),
@@ -148,12 +149,11 @@ _CROSS_ATTENTION = (
                 ),
                 Mistake(
                     _looking("x", "memory", "memory", scale=1.0),
-                    "Everything comes from the right side, but the scores aren't divided by √d_k.",
+                    "All inputs are right, but the scores aren't divided by √d_k.",
                 ),
                 Mistake(
                     _looking("x", "memory", "memory", scale=1 / _D_HEAD),
-                    "Everything comes from the right side, but you divided the scores by d_k. Divide by "
-                    "its square root.",
+                    "All inputs are right, but you divided the scores by d_k. Divide by its square root.",
                 ),
                 Mistake(
                     lambda x, memory, w_q, w_k, w_v: (
@@ -170,16 +170,16 @@ _CROSS_ATTENTION = (
                 ),
                 Mistake(
                     _looking("x", "memory", "memory", scale=_D_MODEL**-0.5),
-                    "Everything comes from the right side, but d_k is the width of a key in this head, "
-                    "key.shape[-1], not the width of the whole vector.",
+                    "All inputs are right, but d_k is the width of a key in this head, key.shape[-1], not "
+                    "the width of the whole vector.",
                 ),
                 Mistake(
                     _looking("x", "memory", "memory", axis=0),
-                    "Everything comes from the right side, but the softmax runs along the queries. Each "
-                    "query shares out a total of 1 among its keys: softmax(-1).",
+                    "All inputs are right, but the softmax runs along the queries. The weights of each "
+                    "query must sum to 1: softmax(-1).",
                 ),
             ),
-            right="The decoder asks with its queries, and the encoder answers with its keys and values.",
+            right="The queries come from the decoder, and the keys and values from the encoder's output.",
         ),
         (
             "Start with three products: x @ w_q, and two with the memory.",
@@ -389,7 +389,10 @@ _PARAMETER_COUNTS = (
                 "4 * d_model**2",
                 ("3 * d_model**2", "4 * d_model**2", "4 * d_model * d_ff"),
                 (
-                    Mistake("3 * d_model**2", "Queries, keys, values: and the output has a matrix, too."),
+                    Mistake(
+                        "3 * d_model**2",
+                        "Queries, keys and values have three matrices, and the output has a fourth.",
+                    ),
                     Mistake("4 * d_model * d_ff", "d_ff belongs to the feed-forward network."),
                 ),
             ),
@@ -464,7 +467,7 @@ def _judge_arguments(answer: Any) -> Check:
         same_kind = isinstance(given, int | float) and isinstance(given, bool) == (wanted is True)
         if not same_kind or given != wanted:
             return Check(False, _wrong_argument(name, given, name in answer))
-    return Check(True, "By name, each number lands where it belongs, whatever the order.")
+    return Check(True, "With names, each number becomes the right argument in any order.")
 
 
 def _wrong_argument(name: str, given: Any, was_given: bool) -> str:
@@ -536,7 +539,7 @@ def _wired(model: Any, source_ids: Any, target_ids: Any) -> Any:
 
 
 def _miswired(encoded: str, decoded: str, masked: str) -> Callable[..., Any]:
-    """A wiring that encodes, decodes and masks the ids of ``"source"`` or of ``"target"``."""
+    """A function that encodes, decodes and masks the ids of ``"source"`` or of ``"target"``."""
 
     def wire(model: Any, source_ids: Any, target_ids: Any) -> Any:
         ids = {"source": source_ids, "target": target_ids}
@@ -589,25 +592,25 @@ _WIRING = (
     ),
     Exercise(
         "encoder_and_decoder.6",
-        "Wire the parts",
+        "Connect the parts",
         Function(
             _wired,
             _model_and_ids,
             (
                 Mistake(
                     _miswired("source", "source", "source"),
-                    "The decoder reads source_ids: the English sentence instead of the Spanish written so "
+                    "The decoder reads source_ids, the English sentence, instead of the Spanish words so "
                     "far. It runs, but it never reads a word of Spanish.",
                 ),
                 Mistake(
                     _miswired("source", "target", "target"),
-                    "The mask is made from target_ids. It should say which tokens of the memory are real, "
-                    "and the memory comes from the source.",
+                    "The mask is made from target_ids. It should mark the real tokens of the memory, "
+                    "which comes from the source.",
                 ),
                 Mistake(
                     _miswired("target", "target", "target"),
-                    "The encoder reads target_ids, so the model sees the very words that it should write, "
-                    "including those still to come.",
+                    "The encoder reads target_ids, so the model reads the words that it should predict, "
+                    "later ones included.",
                 ),
                 Mistake(
                     _miswired("target", "source", "target"),
@@ -615,7 +618,7 @@ _WIRING = (
                 ),
                 Mistake(
                     _words_alone,
-                    "These are the embeddings of the words. The memory is what the encoder makes of them.",
+                    "These are the embeddings of the words. The memory is the encoder's output.",
                 ),
                 Mistake(
                     _padding_seen,
@@ -623,12 +626,12 @@ _WIRING = (
                     "the model tells real tokens from padding?",
                 ),
             ),
-            right="Encode, mask, decode: that is an encoder–decoder seen from above.",
+            right="An encoder–decoder encodes the source, makes its mask, and decodes.",
         ),
         (
             "The encoder reads the source, once: model.encode.",
-            "The decoder gets three things: what has been written, the memory, and which tokens of the "
-            "memory are real.",
+            "The decoder has three arguments: the target so far, the memory, and the mask of its real "
+            "tokens.",
         ),
     ),
 )

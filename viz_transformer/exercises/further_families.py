@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake, Number
 
 _IDS = np.array([[1, 7, 8, 9], [1, 7, 8, 0]])
 _REAL = (_IDS != 0)[:, None, None, :]  # [batch, 1, 1, key]
@@ -38,7 +38,7 @@ def _sizes(rng: np.random.Generator) -> tuple[int, int]:
 EXERCISES = (
     Exercise(
         "families.1",
-        "Make the mask of a padded writer",
+        "Make the mask of a padded decoder-only batch",
         Array(
             _REAL & _AHEAD,
             mistakes=(
@@ -48,28 +48,29 @@ EXERCISES = (
                 ),
                 Mistake(
                     np.broadcast_to(_AHEAD, (2, 1, 4, 4)),
-                    "The future is barred but the padding isn't: the last column of the second "
-                    "text must be False.",
+                    "Later tokens are hidden but the padding isn't: the last column of the second text "
+                    "must be False.",
                 ),
                 Mistake(
                     _AHEAD,
-                    "This is the causal mask alone. It knows nothing of the padding, which differs "
-                    "from text to text.",
+                    "This is the causal mask alone. It does not hide the padding, which differs from text "
+                    "to text.",
                 ),
                 Mistake(
                     _REAL,
-                    "This is the padding mask alone: a reader's. A writer may not look ahead.",
+                    "This is the padding mask alone, as in an encoder-only model. A decoder-only model "
+                    "also needs the causal mask.",
                 ),
                 Mistake(
                     _REAL | _AHEAD,
-                    "With |, a cell is open if either mask opens it. Both must: join them with &.",
+                    "With |, a cell is True if either mask allows it. Both must allow it: join them with &.",
                 ),
             ),
             right="Padding and causal together: the mask of every decoder in this course.",
         ),
         hints=(
             "padding_mask(batch_ids, pad_id=0) is [batch, 1, 1, key], causal_mask(4) is [1, 1, query, key].",
-            "Join them with &: a cell is open where both are True, and axes of length 1 are broadcast.",
+            "Join them with &: a cell is True where both are True, and axes of length 1 are broadcast.",
         ),
     ),
     Exercise(
@@ -100,12 +101,12 @@ EXERCISES = (
         ),
         hints=(
             "The last cell above did it with 1 text and 2 classes.",
-            "Which of 8, 20, 768 and 3 are still there when each text has been put into a class?",
+            "Which of 8, 20, 768 and 3 remain when each text gets one score for each class?",
         ),
     ),
     Exercise(
         "families.3",
-        "Find out how far looking ahead can take you",
+        "Find the lowest loss without the mask",
         Number(
             math.log(15) / 8,
             mistakes=(
@@ -120,8 +121,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     math.log(15) * 7 / 8,
-                    "It is the other way round: 7 positions can be copied and cost nothing, and 1 "
-                    "has to be guessed.",
+                    "You exchanged the two: at 7 positions the answer can be copied, with a loss of 0, "
+                    "and at 1 it has to be guessed.",
                 ),
                 Mistake(
                     math.log(15) / 9,
@@ -129,12 +130,12 @@ EXERCISES = (
                 ),
             ),
             unit="nats per token",
-            right="The curve in the picture comes close to it, and no further.",
+            right="The curve in the picture comes close to it, but never below.",
         ),
         hints=(
-            "At how many of the 8 positions is the next word part of what the model reads, and what "
-            "does it cost there?",
-            "7 positions cost 0, and the last costs as much as a guess among 15 words.",
+            "At how many of the 8 positions is the next word part of the model's input, and what is the "
+            "loss there?",
+            "At 7 positions the loss is 0, and at the last it is that of a guess among 15 words.",
         ),
     ),
     Exercise(
@@ -175,6 +176,59 @@ EXERCISES = (
             "feed-forward network in the same way.",
             "Each of the two LayerNorms has 2 · d_model parameters.",
         ),
+        lines="""def layer_parameters(d_model, d_ff):
+    attention = ___ * (d_model * d_model + d_model)
+    feed_forward = ___
+    norms = ___ * d_model
+    return attention + feed_forward + norms
+""",
+        gaps=(
+            Choice(
+                "4",
+                ("1", "3", "4"),
+                (
+                    Mistake("1", "Query, key, value and output each have a matrix of their own."),
+                    Mistake(
+                        "3",
+                        "Query, key and value are three; after the heads are joined, the output matrix is "
+                        "the "
+                        "fourth.",
+                    ),
+                ),
+            ),
+            Choice(
+                "d_model * d_ff + d_ff + d_ff * d_model + d_model",
+                (
+                    "d_model * d_ff + d_ff",
+                    "2 * d_model * d_ff",
+                    "d_model * d_ff + d_ff + d_ff * d_model + d_model",
+                ),
+                (
+                    Mistake(
+                        "d_model * d_ff + d_ff",
+                        "The feed-forward network has two matrices: to d_ff, and back to the width.",
+                    ),
+                    Mistake(
+                        "2 * d_model * d_ff",
+                        "The biases are missing: a matrix from a to b components has b of them.",
+                    ),
+                ),
+            ),
+            Choice(
+                "2 * 2",
+                ("1", "2", "2 * 2"),
+                (
+                    Mistake(
+                        "1", "A LayerNorm has a scale and a shift for every component, and there are two."
+                    ),
+                    Mistake(
+                        "2",
+                        "That is one LayerNorm: there is one after attention and one after the feed-forward "
+                        "network.",
+                    ),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "families.5",
@@ -196,8 +250,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     _DISTILBERT + _SEGMENTS + _POOLER,
-                    "You removed six layers. Remove the segments and the pooler too: each has its "
-                    "own line in the bill.",
+                    "You removed six layers. Remove the segments and the pooler too: each has its own "
+                    "line in the table.",
                 ),
                 Mistake(
                     6 * _LAYER,
@@ -211,11 +265,11 @@ EXERCISES = (
                 ),
             ),
             tolerance=1e-9,
-            right="66,362,880: the published count, from sizes alone.",
+            right="66,362,880 is the published count, and you computed it from the sizes alone.",
         ),
         hints=(
             "Start from 109,482,240 and take away what DistilBERT doesn't have.",
-            "Six layers of 7,087,872, and the two lines segments and pooler of the bill.",
+            "Six layers of 7,087,872, and the two lines segments and pooler of the table.",
         ),
     ),
 )

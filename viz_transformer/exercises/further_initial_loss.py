@@ -76,7 +76,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     _divided,
-                    "You divided. The rows are already too short beside the positions: make them longer.",
+                    "You divided. The rows are already too short compared with the positions: multiply "
+                    "instead.",
                 ),
                 Mistake(
                     _by_512,
@@ -94,15 +95,15 @@ EXERCISES = (
                 ),
                 Mistake(
                     _columns,
-                    "The numbers are right, but on their side. Each row should be one token's vector: "
-                    "[position, d_model].",
+                    "The numbers are right, but rows and columns are exchanged. Each row should be one "
+                    "token's vector: [position, d_model].",
                 ),
                 Mistake(
                     _whole_table,
                     "That scales the whole table. Look up the rows of the ids: table[ids].",
                 ),
             ),
-            right="That is all the model does with an id before it adds the position.",
+            right="The model does the same with an id before it adds the position.",
         ),
         hints=(
             "table[ids] looks up all the rows at once.",
@@ -125,22 +126,22 @@ EXERCISES = (
     ),
     Exercise(
         "initial_loss.2",
-        "Choose the size of the first numbers",
+        "Choose the standard deviation of an embedding table",
         Number(
             _WIDTH**-0.5,
             mistakes=(
                 Mistake(
                     512**-0.5,
-                    "That suits a d_model of 512. This model has 64.",
+                    "That is right for a d_model of 512. This model has 64.",
                 ),
                 Mistake(
                     _WIDTH**-0.25,
-                    "That is the root of 1/√d_model: one root too many.",
+                    "You took the root twice. It is 1/√d_model.",
                 ),
                 Mistake(
                     float(_WIDTH**0.5),
-                    "That is what the rows are multiplied by. What size do they need before that, so "
-                    "that they are about 1 afterwards?",
+                    "That is the factor of the rows. What size do they need before, so that they are "
+                    "about 1 after the multiplication?",
                 ),
                 Mistake(
                     1 / _WIDTH,

@@ -43,7 +43,7 @@ def _two_masks(rng: np.random.Generator) -> tuple[Any, Any]:
 
 
 def _scores(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Draw scores and a mask [query, key]; one row may look at nothing, and one at something."""
+    """Draw scores and a mask [query, key]; one row has no key, and one has some."""
     import torch
 
     shape = int(rng.integers(2, 5)), int(rng.integers(3, 6))
@@ -72,13 +72,13 @@ EXERCISES = (
             (
                 Mistake(
                     lambda ids, pad_id: (ids != pad_id)[:, None, None] | _look_back(ids),
-                    "You joined the two with “or”, so what one closes the other opens. Both must "
-                    "allow a cell.",
+                    "You joined the two with “or”, so a cell is True if either mask allows it. Both must "
+                    "allow it.",
                 ),
                 Mistake(
                     lambda ids, pad_id: (ids != pad_id)[:, None, :, None] & _look_back(ids),
-                    "You closed the padding's rows and left its columns open. The last axis belongs to "
-                    "the keys, and it is the keys that must not be padding.",
+                    "You hid the padding's rows and left its columns visible. The last axis belongs to "
+                    "the keys, and the mask must hide keys that are padding.",
                 ),
                 Mistake(
                     lambda ids, pad_id: (ids != pad_id)[:, None] & _look_back(ids),
@@ -92,7 +92,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda ids, pad_id: ids != pad_id,
-                    "That says which keys are words, [batch, key]. It needs axes for heads and queries, "
+                    "That shows which keys are words, [batch, key]. It needs axes for heads and queries, "
                     "and the look-ahead mask.",
                 ),
                 Mistake(
@@ -113,16 +113,16 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda ids, pad_id: (ids != pad_id)[:, None, None],
-                    "That is the padding mask alone. The future is still open.",
+                    "That is the padding mask alone. Later words are still visible.",
                 ),
                 Mistake(
                     lambda ids, pad_id: _look_back(ids).expand(len(ids), 1, -1, -1),
-                    "That is the look-ahead mask alone. Padding on the left is still open.",
+                    "That is the look-ahead mask alone. Padding on the left is still visible.",
                 ),
                 Mistake(
                     lambda ids, pad_id: (ids != pad_id)[:, None, None] & _look_back(ids).T,
-                    "The look-ahead mask is turned around: every word attends to itself and to what "
-                    "follows. True belongs on the diagonal and below it.",
+                    "The look-ahead mask is transposed: every word attends to itself and to later words. "
+                    "True belongs on the diagonal and below it.",
                 ),
             ),
             right="[batch, 1, 1, key] and [1, 1, query, key] together give [batch, 1, query, key].",
@@ -138,7 +138,7 @@ EXERCISES = (
             Choice(
                 "&",
                 ("&", "|"),
-                (Mistake("|", "With “or”, what one mask closes the other opens. Both must allow a cell."),),
+                (Mistake("|", "With “or”, a cell is True if either mask allows it. Both must allow it."),),
             ),
             Choice(
                 "ids.shape[1]",
@@ -159,17 +159,17 @@ EXERCISES = (
             (
                 Mistake(
                     "no padding mask",
-                    "Then both “<pad>” would be open, and each would move outputs. Here one of them is "
-                    "closed. Which of the two languages has just one padding token here?",
+                    "Then both “<pad>” would be visible, and each would change outputs. Here one of them "
+                    "is hidden. Which of the two languages has just one padding token here?",
                 ),
                 Mistake(
                     "polarity inverted",
-                    "Then all the words would be closed and all the padding open. Here one “<pad>” is "
-                    "closed.",
+                    "Then all the words would be hidden and all the padding visible. Here one “<pad>” is "
+                    "hidden.",
                 ),
             ),
             "“María ve a la reina” has one padding token, its source has two. So one of the two stays "
-            "open. If both were equally long, nothing would have leaked.",
+            "visible. If both were equally long, there would be no leak.",
         ),
         (
             "Set the lab to cross-attention, sentence 2, and try each mistake.",
@@ -178,14 +178,14 @@ EXERCISES = (
     ),
     Exercise(
         "masks.3",
-        "Turn masks around for nn.MultiheadAttention",
+        "Convert masks for nn.MultiheadAttention",
         Function(
             lambda causal, padding: (~causal[0, 0], ~padding[:, 0, 0]),
             _two_masks,
             (
                 Mistake(
                     lambda causal, padding: (causal[0, 0], padding[:, 0, 0]),
-                    "The shapes are right, but not the meaning: there True says “may not attend”.",
+                    "The shapes are right, but not the meaning: there True means “may not attend”.",
                 ),
                 Mistake(
                     lambda causal, padding: (~padding[:, 0, 0], ~causal[0, 0]),
@@ -198,7 +198,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda causal, padding: (causal, padding),
-                    "These are our masks as they were. Invert both, and take away the axes of length 1.",
+                    "These are our masks unchanged. Invert both, and remove the axes of length 1.",
                 ),
                 Mistake(
                     lambda causal, padding: (~causal[0, 0], ~padding),
@@ -210,13 +210,13 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda causal, padding: ~(causal & padding),
-                    "You joined the two. nn.MultiheadAttention takes them apart: return attn_mask, then "
-                    "key_padding_mask.",
+                    "You joined the two. nn.MultiheadAttention takes them as two arguments: return "
+                    "attn_mask, then key_padding_mask.",
                 ),
                 Mistake(
                     lambda causal, padding: (~causal.squeeze(), ~padding.squeeze()),
                     "squeeze() removes every axis of length 1, so the batch is lost when it has one "
-                    "sentence. Name the axes that have to go: causal[0, 0] and padding[:, 0, 0].",
+                    "sentence. Index the axes to remove: causal[0, 0] and padding[:, 0, 0].",
                 ),
                 Mistake(
                     lambda causal, padding: (~causal[0, 0], padding[:, 0, 0]),
@@ -243,14 +243,14 @@ EXERCISES = (
                 ("causal[0, 0]", "~causal[0, 0]", "~causal"),
                 (
                     Mistake("causal[0, 0]", "There True means “may not attend”, so it must be inverted."),
-                    Mistake("~causal", "attn_mask is [query, key]. Take away the two axes in front."),
+                    Mistake("~causal", "attn_mask is [query, key]. Remove the two axes in front."),
                 ),
             ),
             Choice(
                 "~padding[:, 0, 0]",
                 ("~padding", "padding[:, 0, 0]", "~padding[:, 0, 0]"),
                 (
-                    Mistake("~padding", "key_padding_mask is [batch, key]. Take away the axes of length 1."),
+                    Mistake("~padding", "key_padding_mask is [batch, key]. Remove the axes of length 1."),
                     Mistake("padding[:, 0, 0]", "There True means “may not attend”, so it must be inverted."),
                 ),
             ),
@@ -270,31 +270,31 @@ EXERCISES = (
                 ),
                 Mistake(
                     _filled_with(-1e30),
-                    "No NaN. But the row without a key attends to everything equally. After the "
-                    "softmax, how could you set to 0 what the mask closes?",
+                    "There is no NaN, but the row without a key has equal weights for all keys. After the "
+                    "softmax, how could you set the hidden cells to 0?",
                 ),
                 Mistake(
                     lambda scores, mask: scores.softmax(-1) * mask,
-                    "The closed cells are 0, but the open ones don't add up to 1: the softmax gave some "
-                    "weight to closed keys. Close them before it.",
+                    "The hidden cells are 0, but the others don't sum to 1: the softmax gave some weight "
+                    "to hidden keys. Hide them before it.",
                 ),
                 Mistake(
                     lambda scores, mask: (scores * mask).softmax(-1),
-                    "A score of 0 is a score like any other and gets its share. A closed cell needs a "
-                    "score so low that no weight is left.",
+                    "A score of 0 is a score like any other and gets some weight. A hidden cell needs a "
+                    "score so low that its weight is 0.",
                 ),
                 Mistake(
                     lambda scores, mask: (scores * mask).softmax(-1) * mask,
-                    "Before the softmax, a score of 0 still gets its share, so the open cells don't add up "
-                    "to 1. Put a very low number there instead.",
+                    "Before the softmax, a score of 0 still gets some weight, so the other cells don't "
+                    "sum to 1. Use a very low number instead.",
                 ),
                 Mistake(
                     lambda scores, mask: scores.masked_fill(~mask, -1e30).softmax(0) * mask,
-                    "Your columns add up to 1. The keys are along the last axis: softmax(-1).",
+                    "Your columns sum to 1. The keys are along the last axis: softmax(-1).",
                 ),
                 Mistake(
                     lambda scores, mask: _masked_softmax(scores, ~mask),
-                    "You closed what is open. Here True means “may attend”.",
+                    "You hid the allowed cells. Here True means “may attend”.",
                 ),
                 Mistake(
                     lambda scores, mask: _filled_with(-1e30)(scores, ~mask) * mask,
@@ -304,14 +304,14 @@ EXERCISES = (
                 Mistake(
                     lambda scores, mask: _filled_with(-1e30)(scores, ~mask),
                     "You put the low number where the mask is True. Fill where it is False, ~mask, and "
-                    "think of the row without a key.",
+                    "handle the row without a key.",
                 ),
             ),
             right="Weights of 0 give an output of 0. attend in viz_transformer does the same.",
         ),
         (
-            "Replace the scores of closed cells by a very low number, such as -1e9, and take the "
-            "softmax. Now no row is NaN.",
+            "Replace the scores of hidden cells by a very low number, such as -1e9, and take the softmax. "
+            "Then no row is NaN.",
             "Then multiply by the mask. The row without a key becomes 0, and no other row changes.",
         ),
         lines="""def masked_softmax(scores, mask):
@@ -322,14 +322,14 @@ EXERCISES = (
                 "-1e9",
                 ("0", "-torch.inf", "-1e9"),
                 (
-                    Mistake("0", "A score of 0 gets its share like any other."),
+                    Mistake("0", "A score of 0 gets some weight like any other."),
                     Mistake("-torch.inf", "Then a row without a key is NaN, and NaN times 0 is NaN."),
                 ),
             ),
             Choice(
                 "* mask",
                 ("* mask", "+ mask"),
-                (Mistake("+ mask", "That adds 1 to the open weights. The closed ones must become 0."),),
+                (Mistake("+ mask", "That adds 1 to the allowed weights. The hidden ones must become 0."),),
             ),
         ),
     ),

@@ -72,7 +72,7 @@ EXERCISES = (
                 ),
                 Mistake(_row(4), "That is the row of position 4. Compute position 3."),
             ),
-            right="The first hand has made nearly half a turn. The second has hardly moved.",
+            right="The first angle is 3, nearly half a turn. The second is only 0.03.",
         ),
         (
             "The two angles are 3 / 10000^(0/4) and 3 / 10000^(2/4).",
@@ -104,8 +104,8 @@ EXERCISES = (
                 Mistake(
                     lambda x, table: x + table[: x.shape[1], None],
                     "The rows are right, but None gives them an axis too many: [position, 1, d_model]. "
-                    "torch lines shapes up from the right, so their positions meet the sentences. "
-                    "Leave out the None.",
+                    "torch aligns shapes from the right, so positions are paired with sentences. Leave "
+                    "out the None.",
                 ),
                 Mistake(
                     lambda x, table: x + table[: x.shape[-1]],
@@ -131,13 +131,13 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda x, table: x + table,
-                    "A RuntimeError. If torch says that sizes must match: the table has more rows than a "
-                    "sentence has words. Take only as many rows as there are words.",
+                    "A RuntimeError. If its message is that sizes must match: the table has more rows "
+                    "than a sentence has words. Take only as many rows as there are words.",
                 ),
-                Mistake(lambda x, table: x, "That is x as it was. Add the rows of the table to it."),
+                Mistake(lambda x, table: x, "That is x unchanged. Add the rows of the table to it."),
                 Mistake(
                     lambda x, table: table[: x.shape[1]].expand(x.shape),
-                    "These are the right rows, once for each sentence. But where is x? Add the two.",
+                    "These are the right rows, once for each sentence. Add x to them.",
                 ),
                 Mistake(
                     lambda x, table: table[: x.shape[1]],
@@ -152,8 +152,8 @@ EXERCISES = (
                     "You multiplied words and positions. Add them.",
                 ),
             ),
-            right="torch lines up [batch, position, d_model] and [position, d_model] from the right, "
-            "so every sentence gets the same rows.",
+            right="torch aligns [batch, position, d_model] and [position, d_model] from the right, so "
+            "every sentence gets the same rows.",
         ),
         (
             "Axis 1 of x counts words, so a sentence has x.shape[1] of them.",

@@ -35,14 +35,14 @@ def _a_head(rng: np.random.Generator) -> tuple[np.ndarray]:
 EXERCISES = (
     Exercise(
         "reading_heads.1",
-        "Find the best error rate that a head can have",
+        "Find the lowest error rate that a head can have",
         Number(
             1 - 2 * 10 / 21,
             mistakes=(
                 Mistake(
                     0,
-                    "Every link found is gold, but not every gold link was found: S has 11 links, "
-                    "and A has 10.",
+                    "Every link found is gold, but not every gold link was found: S has 11 links, and A "
+                    "has 10.",
                 ),
                 Mistake(
                     1 / 11,
@@ -55,10 +55,11 @@ EXERCISES = (
                 ),
                 Mistake(
                     20 / 21,
-                    "That is how much is right. The error rate is 1 minus that.",
+                    "That is the share that is right. The error rate is 1 minus that.",
                 ),
             ),
-            right="No head can do better here: it names only one English word for each Spanish one.",
+            right="No head can have a lower rate here, because it links only one English word to each "
+            "Spanish one.",
         ),
         hints=(
             "A is what the head found, S is the gold. How many are in A, how many in S, and how "
@@ -97,11 +98,11 @@ EXERCISES = (
                 ),
                 Mistake(_summed, "That is the sum over the queries. Return the mean."),
             ),
-            right="label_heads measures this too, and then asks how well chance would have done.",
+            right="label_heads measures this too, and then compares it with chance.",
         ),
         hints=(
-            "For query i the token before is key i − 1, so the weights wanted are weights[1, 0], "
-            "weights[2, 1], weights[3, 2] and so on.",
+            "For query i the token before is key i − 1, so you need weights[1, 0], weights[2, 1], "
+            "weights[3, 2] and so on.",
             "They are on the diagonal just below the main one: look up the offset of np.diagonal.",
         ),
     ),

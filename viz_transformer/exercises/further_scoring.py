@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 from viz_transformer.experiments.saturation import softmax_jacobian
 
 
@@ -65,16 +65,16 @@ def _additive(queries: Tensor, keys: Tensor, v: Tensor) -> Tensor:
 _ADDITIVE_MISTAKES = (
     Mistake(
         lambda queries, keys, v: torch.tanh(queries + keys) @ v,
-        "That is the trap: queries + keys pairs them row by row. Give queries and keys an axis of their "
-        "own, so that each query meets each key.",
+        "queries + keys pairs them row by row. Give queries and keys one new axis each, so that each "
+        "query is added to each key.",
     ),
     Mistake(
         lambda queries, keys, v: torch.tanh(queries + keys[:, None]) @ v,
-        "Your rows are the keys, [n_k, n_q]. The exercise wants [n_q, n_k]: a row for each query.",
+        "Your rows are the keys, [n_k, n_q]. Return [n_q, n_k]: a row for each query.",
     ),
     Mistake(
         lambda queries, keys, v: (queries[:, None] + keys) @ v,
-        "There is no tanh. Without it, a key's part of the score is the same for every query.",
+        "The tanh is missing. Without it, a key's part of the score is the same for every query.",
     ),
     Mistake(
         lambda queries, keys, v: (queries[:, None].tanh() + keys.tanh()) @ v,
@@ -90,11 +90,11 @@ _ADDITIVE_MISTAKES = (
     ),
     Mistake(
         lambda queries, keys, v: torch.tanh((queries[:, None] + keys) @ v),
-        "tanh comes before v: it squeezes each of the d_a numbers, not the finished score.",
+        "tanh comes before v: apply it to each of the d_a numbers, not to the score.",
     ),
     Mistake(
         lambda queries, keys, v: torch.tanh(queries[:, None] + keys).sum(-1),
-        "You added the d_a numbers as they are. v says how much each of them counts.",
+        "You added the d_a numbers without their weights. Use @ v instead.",
     ),
     Mistake(
         lambda queries, keys, v: torch.tanh(queries[:, None] + keys),
@@ -113,17 +113,17 @@ _ADDITIVE_MISTAKES = (
 EXERCISES = (
     Exercise(
         "scoring.1",
-        "Find the usual size of a score",
+        "Find the standard deviation of a score",
         Number(
             16,
             mistakes=(
                 Mistake(256, "That is the variance. The standard deviation is its square root."),
-                Mistake(1, "That is what is left after the division by √d_k."),
+                Mistake(1, "That is the standard deviation after the division by √d_k."),
                 Mistake(8, "That is √64. Here d_k is 256."),
-                Mistake(1 / 16, "That is what you multiply a score by to bring it back to size 1."),
+                Mistake(1 / 16, "That is the factor that makes the standard deviation 1."),
                 Mistake(128, "That is half of the variance. The standard deviation is its square root."),
             ),
-            right="√256 = 16. So these scores are divided by 16.",
+            right="√256 = 16, so these scores are divided by 16.",
         ),
         hints=(
             "The variance of q·k is d_k.",
@@ -132,15 +132,15 @@ EXERCISES = (
     ),
     Exercise(
         "scoring.2",
-        "Write the table of slopes",
+        "Write the Jacobian of a softmax",
         Function(
             _slopes,
             _row_of_weights,
             mistakes=(
                 Mistake(
                     _own_only,
-                    "The diagonal is right. But a push to one score moves the other weights too: off the "
-                    "diagonal the entries are −w_i w_j.",
+                    "The diagonal is right. But a change of one score changes the other weights too: off "
+                    "the diagonal the entries are −w_i w_j.",
                 ),
                 Mistake(
                     _only_products,
@@ -148,8 +148,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     _square_taken_twice,
-                    "On the diagonal you subtract w·w twice: w (1 − w) has it already, and the outer product "
-                    "brings it again.",
+                    "On the diagonal you subtract w·w twice: w (1 − w) has it already, and the outer "
+                    "product subtracts it again.",
                 ),
                 Mistake(
                     _each_times_the_rest_of_the_other,
@@ -157,27 +157,60 @@ EXERCISES = (
                 ),
                 Mistake(
                     _with_plus,
-                    "One sign is wrong. What one weight gains, the others lose.",
+                    "One sign is wrong. If one weight rises, the others fall.",
                 ),
                 Mistake(
                     _the_row_alone,
-                    "That is the diagonal alone, [key]. The exercise wants the whole table, [key, key].",
+                    "That is the diagonal alone, [key]. Return the whole table, [key, key].",
                 ),
                 Mistake(
                     _of_the_weights,
-                    "You took the softmax of the weights. They have been through one already.",
+                    "You took the softmax of the weights, which are already the result of one.",
                 ),
             ),
-            right="Every row and every column of it adds up to 0.",
+            right="Every row and every column of it sums to 0.",
         ),
         hints=(
             "torch.outer(a, b) is the table of all products a_i b_j.",
             "w (1 − w) is w − w·w. So the table is torch.diag(weights) minus all the products w_i w_j.",
         ),
+        lines="""def slopes(weights):
+    own = ___
+    products = torch.outer(weights, weights)
+    return own ___ products
+""",
+        gaps=(
+            Choice(
+                "torch.diag(weights)",
+                ("weights", "torch.diag(weights)", "torch.diag(weights * (1 - weights))"),
+                (
+                    Mistake(
+                        "weights",
+                        "A row is added to every row of the table. Which function puts it on the diagonal?",
+                    ),
+                    Mistake(
+                        "torch.diag(weights * (1 - weights))",
+                        "On the diagonal w·w would be subtracted twice: w (1 − w) has it already, and the "
+                        "outer "
+                        "product brings it again.",
+                    ),
+                ),
+            ),
+            Choice(
+                "-",
+                ("+", "-", "*"),
+                (
+                    Mistake("+", "One sign is wrong. What one weight gains, the others lose."),
+                    Mistake(
+                        "*", "This leaves only the diagonal. A push to one score moves the other weights too."
+                    ),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "scoring.3",
-        "Find out what a forgotten root does",
+        "Find the variance without the root",
         Number(
             1 / 64,
             mistakes=(
@@ -199,7 +232,7 @@ EXERCISES = (
     ),
     Exercise(
         "scoring.4",
-        "Count what additive scoring costs",
+        "Count the numbers in additive scoring",
         Number(
             100 * 100 * 64,
             mistakes=(
@@ -213,13 +246,16 @@ EXERCISES = (
                 ),
                 Mistake(
                     2 * 100 * 64,
-                    "Those are all the queries and keys. They are added in pairs: how many pairs are there?",
+                    "That counts all queries and keys. They are added in pairs: how many pairs are there?",
                 ),
                 Mistake(
                     2 * 100 * 100 * 64,
                     "W_q q and W_k k are added before tanh, so each pair has 64 numbers, not 128.",
                 ),
-                Mistake(100 * 99 * 64, "A token also attends to itself, so each of the 100 meets all 100."),
+                Mistake(
+                    100 * 99 * 64,
+                    "A token also attends to itself, so each of the 100 is paired with all 100.",
+                ),
             ),
             tolerance=1e-3,
             right="640,000 numbers for 10,000 scores. The dot product needs no vector for each pair.",
@@ -236,12 +272,56 @@ EXERCISES = (
             _additive,
             _pairs,
             mistakes=_ADDITIVE_MISTAKES,
-            right="Checked with different numbers of queries and keys, where broadcasting can hide nothing.",
+            right="It was checked with different numbers of queries and keys, so that broadcasting cannot "
+            "hide a mistake.",
         ),
         hints=(
-            "The sums need the shape [n_q, n_k, d_a]. torch stretches an axis of length 1 to fit, and None "
+            "The sums need the shape [n_q, n_k, d_a]. torch repeats an axis of length 1 to fit, and None "
             "makes a new one.",
-            "queries[:, None] has the shape [n_q, 1, d_a]. Added to keys, it meets every one of them.",
+            "queries[:, None] has the shape [n_q, 1, d_a]. Added to keys, each query is paired with each "
+            "key.",
+        ),
+        lines="""def additive_scores(queries, keys, v):
+    pairs = ___
+    return ___ @ v
+""",
+        gaps=(
+            Choice(
+                "queries[:, None] + keys",
+                (
+                    "queries + keys",
+                    "queries[:, None] + keys",
+                    "queries + keys[:, None]",
+                    "queries[:, None] * keys",
+                ),
+                (
+                    Mistake(
+                        "queries + keys",
+                        "That is the trap: it pairs queries and keys row by row. Give one of them an axis "
+                        "of its "
+                        "own, so that each query meets each key.",
+                    ),
+                    Mistake(
+                        "queries + keys[:, None]", "The rows would be keys, [n_k, n_q]: they must be queries."
+                    ),
+                    Mistake("queries[:, None] * keys", "Additive scoring adds queries and keys."),
+                ),
+            ),
+            Choice(
+                "torch.tanh(pairs)",
+                ("pairs", "torch.tanh(pairs)", "pairs.softmax(-1)"),
+                (
+                    Mistake(
+                        "pairs",
+                        "There is no tanh. Without it, a key's part of the score is the same for every "
+                        "query.",
+                    ),
+                    Mistake(
+                        "pairs.softmax(-1)",
+                        "A softmax comes after the scores. Here each number goes through tanh.",
+                    ),
+                ),
+            ),
         ),
     ),
 )

@@ -15,12 +15,12 @@ from viz_transformer.exercises.feedback import Check
 
 _N_LAYERS = 6
 _SHARED = (
-    "Your list holds one layer several times: what one of them learns, all have. Call "
-    "torch.nn.Linear again for each of the six."
+    "Your list holds one layer several times, so all six share their parameters. Call torch.nn.Linear "
+    "again for each of the six."
 )
 _COPIED = (
     "These are separate layers, but some are copies and start from the same parameters. Call "
-    "torch.nn.Linear again for each, and copy none."
+    "torch.nn.Linear again for each."
 )
 _TOO_FEW = "That is one layer. Give a list of six."
 
@@ -30,7 +30,7 @@ def _layers(n: int) -> str:
 
 
 def _own_layers(answer: Any) -> Check:
-    """Judge a list of layers: none twice, no two that begin alike."""
+    """Judge a list of layers: none twice, no two with the same initial parameters."""
     if isinstance(answer, nn.Linear):
         return Check(False, _TOO_FEW)
     if not isinstance(answer, list | tuple | nn.ModuleList):
@@ -45,7 +45,9 @@ def _own_layers(answer: Any) -> Check:
         return Check(False, _SHARED)
     if any(torch.equal(one.weight, other.weight) for one, other in pairs):
         return Check(False, _COPIED)
-    return Check(True, "Six layers with six starts: each can learn something different.")
+    return Check(
+        True, "The six layers have different initial parameters, so each can learn something different."
+    )
 
 
 def _copies() -> list[nn.Linear]:
@@ -107,7 +109,7 @@ EXERCISES = (
                     Mistake("[torch.nn.Linear(8, 8)] * 6", _SHARED),
                     Mistake("torch.nn.Linear(8, 8)", _TOO_FEW),
                 ),
-                "Six layers with six starts: each can learn something different.",
+                "The six layers have different initial parameters, so each can learn something different.",
             ),
         ),
     ),

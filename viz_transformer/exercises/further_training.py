@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Choice, Exercise, Function, Mistake, Number
 
 #: What the decoder must say in the six pairs: 17 words, of which two come twice, and six ``<eos>``.
 _COUNTS = (6, 2, 2, *[1] * 13)
@@ -55,8 +55,7 @@ EXERCISES = (
             (
                 Mistake(
                     _surprise(*_PROBABILITIES, _OF_PADDING) / 4,
-                    "You counted the padding. Padding asks nothing, and here it would more than double "
-                    "the loss.",
+                    "You counted the padding. It is not a target, and here it more than doubles the loss.",
                 ),
                 Mistake(
                     _surprise(*_PROBABILITIES) / 4,
@@ -83,8 +82,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     -math.log(sum(_PROBABILITIES) / 3),
-                    "You took the logarithm of the mean probability. Do it the other way round: first the "
-                    "logarithms, then their mean.",
+                    "You took the logarithm of the mean probability. First take the logarithms, then "
+                    "their mean.",
                 ),
                 Mistake(
                     sum(_PROBABILITIES) / 3,
@@ -101,14 +100,14 @@ EXERCISES = (
     ),
     Exercise(
         "training.2",
-        "Find the loss of a student who looks at nothing",
+        "Find the loss of a model without any input",
         Number(
             _entropy(*_COUNTS),
             (
                 Mistake(
                     math.log(35),
-                    "That is the even bet on all 35 tokens. This student knows that <eos> comes most "
-                    "often, and that English words never come.",
+                    "That is a uniform guess among all 35 tokens. <eos> comes most often, and English "
+                    "words never come.",
                 ),
                 Mistake(
                     math.log(len(_COUNTS)),
@@ -121,7 +120,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     _entropy(*_COUNTS[1:]),
-                    "You left out <eos>. The decoder must say it too, once in each sentence.",
+                    "You left out <eos>. The decoder must predict it too, once in each sentence.",
                 ),
                 Mistake(
                     _entropy(*_COUNTS) / math.log(2),
@@ -134,8 +133,7 @@ EXERCISES = (
                 ),
             ),
             unit="nats per token",
-            right="A training whose loss stays there has learned which tokens are frequent, and nothing "
-            "else. You will see this number again.",
+            right="A model whose loss stays there has learned only how frequent each token is.",
         ),
         (
             "Six of the 23 are <eos>, es and te come twice, and thirteen words come once.",
@@ -151,13 +149,13 @@ EXERCISES = (
             (
                 Mistake(
                     13,
-                    "At step 13 it knows “the cat is black” and three others, but for “what is your name” "
-                    "it writes only “te”. Have you chosen the sentence?",
+                    "At step 13 “the cat is black” and three others are right, but the translation of "
+                    "“what is your name” is only “te”. Have you chosen the sentence?",
                 ),
                 Mistake(
                     10,
-                    "At step 10 it writes “te te”. If you took 10 from watch.moment: that counts the "
-                    "moments, and each moment has its own step.",
+                    "At step 10 the translation is “te te”. If you took 10 from watch.moment: that counts "
+                    "the moments, and each moment has its own step.",
                 ),
                 Mistake(
                     19,
@@ -170,8 +168,8 @@ EXERCISES = (
             ),
             tolerance=1e-6,
             unit="steps",
-            right="At that step all six are right for the first time, and the heads are only half as sharp "
-            "as they get.",
+            right="At that step all six are right for the first time, although the heads are only half as "
+            "sharp as at the end.",
         ),
         (
             "Choose the sentence in the view, drag to the end, and then slowly back.",
@@ -199,7 +197,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda step, d_model, warmup: (d_model * warmup) ** -0.5 * step / warmup,
-                    "It rises as it should, but it never stops rising. What happens after the peak?",
+                    "It rises as it should, but does not fall after the peak. From there it should fall "
+                    "in proportion to 1/√step.",
                 ),
                 Mistake(
                     lambda step, d_model, warmup: (d_model * warmup) ** -0.5 * min(1.0, step / warmup),
@@ -246,6 +245,48 @@ EXERCISES = (
             "Up to the peak it is peak · step / warmup. After it, it is d_model^-½ · step^-½, which at "
             "step = warmup is the peak.",
         ),
+        lines="""def paper_rate(step, d_model, warmup):
+    rising = step * ___
+    falling = ___
+    return d_model**-0.5 * ___(rising, falling)
+""",
+        gaps=(
+            Choice(
+                "warmup**-1.5",
+                ("1 / warmup", "warmup**-0.5", "warmup**-1.5"),
+                (
+                    Mistake(
+                        "1 / warmup",
+                        "At step = warmup this is 1, which is not the start of the falling part.",
+                    ),
+                    Mistake(
+                        "warmup**-0.5",
+                        "At step = warmup this is √warmup. There it has to be as high as the falling part.",
+                    ),
+                ),
+            ),
+            Choice(
+                "step**-0.5",
+                ("1 / step", "step**-0.5", "(step - warmup) ** -0.5"),
+                (
+                    Mistake("1 / step", "In proportion to 1/√step, it falls more slowly."),
+                    Mistake(
+                        "(step - warmup) ** -0.5",
+                        "Count the steps from the start of the training, not from the peak.",
+                    ),
+                ),
+            ),
+            Choice(
+                "min",
+                ("max", "min"),
+                (
+                    Mistake(
+                        "max",
+                        "With the larger of the two, the rate falls first and then rises. Take the smaller.",
+                    ),
+                ),
+            ),
+        ),
     ),
     Exercise(
         "training.5",
@@ -260,23 +301,23 @@ EXERCISES = (
                 ),
                 Mistake(
                     _mean_surprise(*_OPEN) / (_N_OPEN_TOKENS - 1),
-                    "You divided by the three words. The model has to say <eos> too, so there are four "
-                    "tokens.",
+                    "You divided by the three words. The model has to predict <eos> too, so there are "
+                    "four tokens.",
                 ),
                 Mistake(
                     math.log(len(_OPEN)) / _N_OPEN_TOKENS,
                     "That is the loss of a model that gives all four translations the same probability. "
-                    "One that knows their probabilities loses less.",
+                    "With their true probabilities the loss is lower.",
                 ),
                 Mistake(
                     -math.log(_OPEN[0]) / _N_OPEN_TOKENS,
                     "That is the loss when “la maestra duerme” is in the batch. The other three come up "
-                    "too, and they cost more.",
+                    "too, and their loss is higher.",
                 ),
                 Mistake(
                     _surprise(*_OPEN) / len(_OPEN) / _N_OPEN_TOKENS,
-                    "You counted the four translations equally. One that comes up twice in a hundred "
-                    "times counts less: weight each -ln p by its p.",
+                    "You counted the four translations equally. A translation with the probability 0.02 "
+                    "counts less: weight each -ln p by its p.",
                 ),
                 Mistake(
                     _mean_surprise(*_OPEN) / _N_OPEN_TOKENS / math.log(2),
@@ -298,7 +339,7 @@ EXERCISES = (
         ),
         (
             "-0.43 · math.log(0.43) is 0.363. Do the same with the other three probabilities, and add up.",
-            "The sum is what the whole sentence costs on average, and the sentence has four tokens.",
+            "The sum is the mean loss of the whole sentence, which has four tokens.",
         ),
     ),
 )

@@ -94,5 +94,5 @@ def _where_it_looks(look: Look, layer: int, head: int, weight: float, done: list
         f" and attends most to “{favourite}” ({row.max():.2f})." if favourite != look.key else "."
     )
     if done:
-        return f"It does {', '.join(done)}. But {says} The head you want does both."
+        return f"It does {', '.join(done)}. But {says} Find the head that does both."
     return says[0].upper() + says[1:]

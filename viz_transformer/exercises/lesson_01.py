@@ -85,7 +85,7 @@ EXERCISES = (
             ),
         ),
         (
-            "Find the row “tired” and the column “animal”. You want a strong cell there.",
+            "Find the row “tired” and the column “animal”. Look for a head with a strong cell there.",
             "It is in the second row of the encoder's small pictures: layer 1.",
         ),
     ),
@@ -121,7 +121,7 @@ EXERCISES = (
                     "You always return the last word. Which position has the largest weight?",
                 ),
             ),
-            right="That is all that the strongest cell of a row tells you: where most of the weight goes.",
+            right="The strongest cell of a row shows only where most of the weight goes.",
         ),
         (
             "max(row) is the largest weight, and row.index(weight) is the position of a weight.",

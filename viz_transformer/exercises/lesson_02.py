@@ -116,7 +116,7 @@ EXERCISES = (
                 Mistake(
                     _with_both_ends,
                     "That is how a translation is stored, with both ends. The encoder reads no <sos>: "
-                    "only a decoder needs something to start from.",
+                    "only a decoder needs a first token.",
                 ),
                 Mistake(
                     _translation,
@@ -125,7 +125,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda: [1, *_encoded()],
-                    "You put <sos> in front. The encoder reads no start, but it does read the end.",
+                    "You put <sos> in front. The encoder reads no <sos>, but it does read <eos>.",
                 ),
                 Mistake(
                     lambda: [*_encoded(), 1],
@@ -169,20 +169,19 @@ EXERCISES = (
                 ),
                 Mistake(
                     _cut,
-                    "You cut the long rows down to the shortest, and words are lost. Make the short rows "
-                    "longer instead.",
+                    "You cut the long rows to the length of the shortest, and words are lost. Make the "
+                    "short rows longer instead.",
                 ),
                 Mistake(
                     _pad_to_the_number_of_rows,
-                    "You pad to len(rows), which is how many rows there are. You want the length of the "
-                    "longest row.",
+                    "You pad to len(rows), the number of rows. Pad to the length of the longest row.",
                 ),
                 Mistake(
                     _pad_once,
                     "You add one <pad> to each short row. A row may need several.",
                 ),
             ),
-            right="A rectangle, and no word lost.",
+            right="All rows have the same length, and no word is lost.",
         ),
         hints=(
             "First find the length of the longest row: max(len(row) for row in rows).",
@@ -227,7 +226,7 @@ EXERCISES = (
         ),
         part="embed",
         hints=(
-            "table[5] is the row of the id 5. What does table[torch.tensor([5, 8])] give?",
+            "table[5] is the row of the id 5. What does table[torch.tensor([5, 8])] return?",
             "A tensor of ids in the square brackets gives a row for each id, whatever its shape.",
         ),
         lines="""def embed(ids, table):

@@ -114,7 +114,10 @@ EXERCISES = (
                     "You added two factors of e. Two steps multiply: e times e.",
                 ),
                 Mistake(math.e, "That is one step. From 3 to 5 there are two."),
-                Mistake(math.exp(-2), "That is the second key compared with the first. Turn it round."),
+                Mistake(
+                    math.exp(-2),
+                    "That is the second key compared with the first. Compare the first with the second.",
+                ),
                 Mistake(
                     math.exp(5),
                     "That is e to the power of the first score. Divide it by e to the power of the other.",
@@ -129,7 +132,7 @@ EXERCISES = (
     ),
     Exercise(
         "3.2",
-        "Write a softmax that survives large scores",
+        "Write a softmax that does not overflow",
         Function(
             _softmax,
             _rows_of_scores,
@@ -140,7 +143,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     _of_the_table,
-                    "The whole table adds up to 1. Each row must do so: sum along the last axis, -1.",
+                    "The whole table sums to 1. Each row must: sum along the last axis, -1.",
                 ),
                 Mistake(
                     _sum_of_the_table,
@@ -148,7 +151,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     _of_the_columns,
-                    "Your columns add up to 1. The keys are along the last axis, -1.",
+                    "Your columns sum to 1. The keys are along the last axis, -1.",
                 ),
                 Mistake(
                     _sums_of_the_columns,
@@ -165,17 +168,17 @@ EXERCISES = (
                 ),
                 Mistake(
                     _without_keepdim,
-                    "The row sums have the shape [query], and torch lines them up with the columns. "
-                    "sum(-1, keepdim=True) keeps them a column, [query, 1].",
+                    "The row sums have the shape [query], and torch aligns them with the columns. sum(-1, "
+                    "keepdim=True) keeps them a column, [query, 1].",
                 ),
                 Mistake(
                     _largest_without_keepdim,
-                    "The largest scores have the shape [query], and torch lines them up with the columns. "
+                    "The largest scores have the shape [query], and torch aligns them with the columns. "
                     "amax(-1, keepdim=True) keeps them a column, [query, 1].",
                 ),
                 Mistake(
                     _without_any_keepdim,
-                    "The largest scores and the sums have the shape [query], and torch lines them up with "
+                    "The largest scores and the sums have the shape [query], and torch aligns them with "
                     "the columns. keepdim=True keeps both a column, [query, 1].",
                 ),
                 Mistake(
@@ -185,14 +188,14 @@ EXERCISES = (
                 ),
                 Mistake(
                     _not_divided,
-                    "None is below 0 and none above 1, but the rows don't add up to 1 yet.",
+                    "All are between 0 and 1, but the rows don't sum to 1 yet.",
                 ),
                 Mistake(
                     _without_e,
                     "You divided the scores by their sum. A score may be negative: use exp first.",
                 ),
             ),
-            right="Libraries do it this way too.",
+            right="Libraries compute it in the same way.",
             forbidden={
                 "softmax": _NOT_TORCHS,
                 "log_softmax": "That is torch's own log_softmax. Write the softmax with exp, amax and sum.",
@@ -244,7 +247,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda query, keys: (keys @ query).softmax(-1) / len(query) ** 0.5,
-                    "You divided the weights, so they no longer add up to 1. Divide the scores, before the "
+                    "You divided the weights, so they no longer sum to 1. Divide the scores, before the "
                     "softmax.",
                 ),
                 Mistake(
@@ -257,7 +260,8 @@ EXERCISES = (
                     "[n_keys, d_k]. keys @ query gives one dot product for each key.",
                 ),
             ),
-            right="This is a row of attention weights. Only the values are missing to make it a whole head.",
+            right="This is a row of attention weights. For the output of a head, only the values are "
+            "missing.",
         ),
         hints=(
             "Three steps, in this order: scores = keys @ query, divide, softmax.",

@@ -61,7 +61,7 @@ def _without_keepdim(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor,
 _ATTENTION_MISTAKES = (
     Mistake(
         _with_rows_and_columns_of_all_axes,
-        "It is right for one head. With further axes in front, key.T turns all of them round. "
+        "It is right for one head. With further axes in front, key.T reverses all of them. "
         "key.transpose(-2, -1) exchanges only the last two.",
     ),
     Mistake(
@@ -111,8 +111,8 @@ _ATTENTION_MISTAKES = (
     ),
     Mistake(
         _without_keepdim,
-        "The row sums have lost an axis, and torch lines them up with the columns. "
-        "sum(-1, keepdim=True) keeps them a column.",
+        "The row sums have lost an axis, and torch aligns them with the columns. sum(-1, keepdim=True) "
+        "keeps them a column.",
     ),
     Mistake(
         lambda q, k, v: (
@@ -159,7 +159,7 @@ EXERCISES = (
                 Mistake(X[1] @ W_V, "That is the value of “machines”: you used W_V. A query needs W_Q."),
                 Mistake(
                     [2, 1, 1],
-                    "A sign got lost. The second row of W_Q begins with −1, and you take it twice.",
+                    "A sign is missing. The second row of W_Q begins with −1, and you take it twice.",
                 ),
                 Mistake(
                     W_Q[1] + W_Q[2],
@@ -195,7 +195,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda: _weights(0) @ X @ W_K,
-                    "You mixed the keys. Keys are for being found; it is the values that are mixed.",
+                    "You mixed the keys. Keys are for the scores; mix the values.",
                 ),
                 Mistake(
                     lambda: _weights(0, divisor=1) @ X @ W_V,
@@ -207,7 +207,7 @@ EXERCISES = (
                 ),
             ),
             tolerance=1e-2,
-            right="It lies near the value of “machines”, which got most of the weight.",
+            right="It is close to the value of “machines”, which got most of the weight.",
         ),
         hints=(
             "Multiply the first value by 0.191 and the second by 0.809, then add them up.",
@@ -245,9 +245,7 @@ EXERCISES = (
                 ("key", "key.T", "key.transpose(-2, -1)", "value"),
                 (
                     Mistake("key", "The rows of key must become columns: exchange its last two axes."),
-                    Mistake(
-                        "key.T", "With heads in front, key.T turns all axes round, not only the last two."
-                    ),
+                    Mistake("key.T", "With heads in front, key.T reverses all axes, not only the last two."),
                     Mistake("value", "Scores compare queries with keys."),
                 ),
             ),
@@ -276,7 +274,7 @@ EXERCISES = (
         Array(
             [5, 7, 5, 8],
             mistakes=(
-                Mistake([7, 5, 5, 8], "The weights are turned round: a row is a query, a column is a key."),
+                Mistake([7, 5, 5, 8], "The weights are transposed: a row is a query, a column is a key."),
                 Mistake([5, 7, 5, 16], "The output mixes values, so it has as many numbers as a value: 8."),
                 Mistake([5, 7, 7, 8], "There is one output for each query, and there are 5 queries."),
                 Mistake([5, 5, 5, 8], "A row of weights has one weight for each key, and there are 7 keys."),

@@ -137,8 +137,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda x, n_heads: x.reshape(*x.shape[:-2], n_heads, x.shape[-2], -1),
-                    "The shape is right and the numbers are wrong: a head got pieces of a few words "
-                    "only. Cut the last axis first, then exchange two axes.",
+                    "The shape is right, but the numbers are wrong: a head got parts of a few words only. "
+                    "Split the last axis first, then exchange two axes.",
                 ),
                 Mistake(
                     _cut,
@@ -162,7 +162,7 @@ EXERCISES = (
                     "Every head got all the numbers of each word. The heads should share them.",
                 ),
             ),
-            right="Each head has a row for each word, with a piece of its vector.",
+            right="Each head has a row for each word, with a part of its vector.",
         ),
         hints=(
             "cut is [..., n, n_heads, d_head]. The result must be [..., n_heads, n, d_head].",
@@ -189,7 +189,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda x: x.reshape(*x.shape[:-3], x.shape[-2], -1),
-                    "The shape is right and the numbers are wrong: a row must hold the outputs of all "
+                    "The shape is right, but the numbers are wrong: a row must hold the outputs of all "
                     "heads for one word. Exchange heads and words before you join the last two axes.",
                 ),
                 Mistake(
@@ -202,15 +202,15 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda x: x,
-                    "You returned the heads as they were. They still have to be joined.",
+                    "You returned the heads unchanged. They still have to be joined.",
                 ),
                 Mistake(
                     lambda x: x.mean(-3),
-                    "You took the mean of the heads. Then they can't be told apart. Lay them end to end.",
+                    "You took the mean of the heads, which mixes them. Join them one after another.",
                 ),
                 Mistake(
                     lambda x: x.sum(-3),
-                    "You added the heads. Adding comes later, after W_O. Here, lay them end to end.",
+                    "You added the heads. Join them one after another instead; W_O mixes them later.",
                 ),
                 Mistake(
                     lambda x: x.flatten(-3, -2),
@@ -236,7 +236,7 @@ EXERCISES = (
                 ),
                 Mistake(lambda x: x.select(-3, 0), "That is head 0 alone. Where are the others?"),
             ),
-            right="That is exactly the split, backwards.",
+            right="This is the inverse of the split.",
         ),
         hints=(
             "First make it [..., n, n_heads, d_head], then join the last two axes.",

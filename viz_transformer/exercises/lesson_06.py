@@ -57,8 +57,8 @@ EXERCISES = (
             (
                 Mistake(
                     "equivariant",
-                    "That is what the vectors are: there is one for each word, and they move with "
-                    "their words. Their mean is a single vector. Can it change position?",
+                    "That is true of the vectors: there is one for each word, and they change position "
+                    "with their words. Their mean is a single vector. Does it have a position?",
                 ),
                 Mistake(
                     "neither",
@@ -66,7 +66,7 @@ EXERCISES = (
                     "shuffle, and which after it?",
                 ),
             ),
-            "So to this program “the dog sees the cat” and “the cat sees the dog” are the same.",
+            "So this program gives the same result for “the dog sees the cat” and “the cat sees the dog”.",
         ),
         (
             "After the shuffle, the encoder gives the same vectors in another order. Add them up.",
@@ -75,24 +75,24 @@ EXERCISES = (
     ),
     Exercise(
         "6.2",
-        "Find a hand that never comes round",
+        "Find a hand that never completes a turn",
         Number(
             9,
             (
                 Mistake(
                     8,
                     "Nearly: this hand makes one turn every 62.8 tokens, so at position 63 it has just "
-                    "come round, and can hardly tell it from position 0.",
+                    "completed a turn and is almost the same as at position 0.",
                 ),
                 Mistake(
                     31,
-                    "That is the slowest hand of all: one turn in 47,117 tokens. Some faster hands "
-                    "don't come round either. Find the first of them.",
+                    "That is the slowest hand of all: one turn in 47,117 tokens. Some faster hands don't "
+                    "complete a turn either. Find the first of them.",
                 ),
                 Mistake(
                     10,
-                    "This one doesn't come round, but it isn't the first. What does the line "
-                    "above the clock say about its neighbour?",
+                    "This one doesn't complete a turn, but it isn't the first. What does the line above "
+                    "the clock show for its neighbour?",
                 ),
                 Mistake(
                     0,
@@ -100,10 +100,10 @@ EXERCISES = (
                 ),
             ),
             tolerance=1e-6,
-            right="A turn takes it 83.8 tokens. Every pair before it comes round at least once.",
+            right="One turn takes 83.8 tokens. Every pair before it completes at least one turn.",
         ),
         (
-            "The line above the clock says how many tokens one turn of a pair takes.",
+            "The line above the clock shows how many tokens one turn of a pair takes.",
             "Find the first pair whose turn takes more than 64 tokens.",
         ),
     ),
@@ -141,8 +141,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda n, d: _alternating(*(wave(_angles(n, d, 2.0)) for wave in (torch.sin, torch.cos))),
-                    "Your hands slow down twice too fast. even already holds 2i, so the exponent is "
-                    "even / d_model.",
+                    "You doubled the exponent. even already holds 2i, so the exponent is even / d_model.",
                 ),
                 Mistake(
                     lambda n, d: _angles(n, d),
@@ -213,8 +212,8 @@ EXERCISES = (
                     lambda query, key, query_position, key_position: float(
                         (query + _waves(query_position)) @ (key + _waves(key_position))
                     ),
-                    "You added sines and cosines to the words. Rotary positions add nothing. They "
-                    "turn each pair by the formula above.",
+                    "You added sines and cosines to the words. Rotary positions turn each pair instead, "
+                    "by the formula above.",
                 ),
                 Mistake(
                     lambda query, key, query_position, key_position: (
@@ -253,7 +252,10 @@ def rotary_score(query, key, query_position, key_position):
                 ("a * sin + b * cos", "a * sin - b * cos", "a * cos + b * sin"),
                 (
                     Mistake("a * sin - b * cos", "The second number of the formula has a plus sign."),
-                    Mistake("a * cos + b * sin", "In the second number, a meets the sine and b the cosine."),
+                    Mistake(
+                        "a * cos + b * sin",
+                        "In the second number, a is multiplied by the sine and b by the cosine.",
+                    ),
                 ),
             ),
             *(
@@ -264,7 +266,8 @@ def rotary_score(query, key, query_position, key_position):
                         Mistake(f"{other}_position", f"The {own} is turned by its own position."),
                         Mistake(
                             "query_position - key_position",
-                            "Each is turned by its own position. The distance appears by itself.",
+                            "Each is turned by its own position, and their product then depends on the "
+                            "distance.",
                         ),
                     ),
                 )

@@ -58,7 +58,8 @@ _LOSS_MISTAKES = (
     ),
     Mistake(
         lambda logits, targets, pad_id: -_picked(logits, targets)[targets != pad_id].sum(),
-        "You added the losses of all tokens. Take their mean, so that batches of different sizes compare.",
+        "You added the losses of all tokens. Take their mean, so that batches of different sizes can be "
+        "compared.",
     ),
     Mistake(
         lambda logits, targets, pad_id: -(_picked(logits, targets) * (targets != pad_id)).mean(),
@@ -71,7 +72,7 @@ _LOSS_MISTAKES = (
     ),
     Mistake(
         lambda logits, targets, pad_id: -_picked(logits, targets)[targets == pad_id].mean(),
-        "You chose the padding and left out the words: real is True where a token counts.",
+        "You chose the padding and left out the words: real is True for the tokens that count.",
     ),
     Mistake(
         lambda logits, targets, pad_id: -_picked(logits, targets).exp()[targets != pad_id].mean(),
@@ -135,7 +136,7 @@ EXERCISES: tuple[Exercise, ...] = (
     ),
     Exercise(
         "7.2",
-        "Compute the loss of an even bet",
+        "Compute the loss of a uniform guess",
         Number(
             math.log(_VOCABULARY),
             mistakes=(
@@ -161,7 +162,7 @@ EXERCISES: tuple[Exercise, ...] = (
                     "That is the number of tokens. Each gets the probability 1/761. What is −ln of that?",
                 ),
             ),
-            right="ln 761 = 6.63. The more tokens there are, the higher the loss of an even bet.",
+            right="ln 761 = 6.63. The more tokens there are, the higher the loss of a uniform guess.",
         ),
         hints=(
             "Each token gets the same probability. What is it?",
@@ -203,8 +204,8 @@ EXERCISES: tuple[Exercise, ...] = (
             mistakes=(
                 Mistake(
                     300.0,
-                    "There the training loss is lowest, on sentences that the model has seen. Which loss "
-                    "measures what it does with new sentences?",
+                    "There the training loss is lowest, on sentences of the training. Which loss measures "
+                    "new sentences?",
                 ),
                 Mistake(
                     0.0,

@@ -93,7 +93,7 @@ _PADDING_MISTAKES = (
     ),
     Mistake(
         lambda ids, pad_id: (ids != pad_id)[:, None, :, None],
-        "Your mask closes the rows of the padding. The last axis belongs to the keys.",
+        "Your mask hides the rows of the padding. The last axis belongs to the keys.",
     ),
     Mistake(
         lambda ids, pad_id: (ids != pad_id)[None, None],
@@ -108,12 +108,12 @@ _PADDING_MISTAKES = (
 _CAUSAL_MISTAKES = (
     Mistake(
         lambda n: torch.ones(n, n, dtype=torch.bool).triu(),
-        "The mask is turned around: every word attends to itself and to what follows. True belongs on the "
+        "The mask is transposed: every word attends to itself and to later words. True belongs on the "
         "diagonal and below it.",
     ),
     Mistake(
         lambda n: torch.ones(n, n, dtype=torch.bool).tril(-1),
-        "The diagonal is closed. When a row is computed, its own word has been read, so it may attend to "
+        "The diagonal is masked. When a row is computed, its own word has been read, so it may attend to "
         "itself.",
     ),
     Mistake(
@@ -126,7 +126,7 @@ _CAUSAL_MISTAKES = (
     ),
     Mistake(
         lambda n: torch.ones(n, n, dtype=torch.bool),
-        "This opens everything, the words to come as well. Which half must be closed?",
+        "This allows every key, later words too. Which half must be masked?",
     ),
     Mistake(
         lambda n: torch.eye(n, dtype=torch.bool),
@@ -144,16 +144,16 @@ _ATTEND_MISTAKES = (
     ),
     Mistake(
         _after_softmax,
-        "You set weights to 0 after the softmax, so the others no longer add up to 1. Fill the scores before "
+        "You set weights to 0 after the softmax, so the others no longer sum to 1. Fill the scores before "
         "it.",
     ),
     Mistake(
         _inverted,
-        "You closed what is open. True means “may attend”, so fill where the mask is False: ~mask.",
+        "You masked the allowed keys. True means “may attend”, so fill where the mask is False: ~mask.",
     ),
     Mistake(
         _zeroed,
-        "A score of 0 is a score like any other and gets its share. Fill with −∞ instead.",
+        "A score of 0 is a score like any other and gets some weight. Fill with −∞ instead.",
     ),
     Mistake(
         _always_a_mask,
@@ -175,7 +175,7 @@ EXERCISES = (
                 Mistake(
                     _PAST,
                     "No word attends to a later one. But the padding may still attend to itself. Which "
-                    "column is closed to every query?",
+                    "column must be hidden from every query?",
                 ),
                 Mistake(
                     np.tile(_PADDED, (4, 1)),
@@ -183,7 +183,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     _PAST.T & _PADDED,
-                    "Every word attends to itself and to what follows, and the past is closed. Rows are "
+                    "Every word attends to itself and to later words, but not to earlier ones. Rows are "
                     "queries and columns are keys. Did you swap them?",
                 ),
                 Mistake(
@@ -197,11 +197,11 @@ EXERCISES = (
                 ),
                 Mistake(
                     _PAST & _PADDED & _PADDED[:, None],
-                    "You closed the padding's row as well. Its output is never used, so it can stay open. "
-                    "And the weights of a row without any key are not numbers.",
+                    "You masked the padding's row as well. Its output is never used, so it need not be "
+                    "masked, and the weights of a row without any key are NaN.",
                 ),
             ),
-            right="The padding's column is closed, and so is the upper right corner.",
+            right="The padding's column is masked, and so is the triangle above the diagonal.",
         ),
         (
             "Go row by row: which of the four may “<sos>” attend to? And “el”? And “gato”?",
@@ -272,7 +272,7 @@ EXERCISES = (
             lent.attend,
             _vectors_and_mask,
             _ATTEND_MISTAKES,
-            right="Where the mask is False the weight is 0, and each row still adds up to 1.",
+            right="Where the mask is False the weight is 0, and each row still sums to 1.",
         ),
         (
             "scores.masked_fill(~mask, -torch.inf) puts −∞ where the mask is False.",
@@ -298,13 +298,15 @@ EXERCISES = (
                 (
                     Mistake(
                         "scores.masked_fill(mask, -torch.inf)",
-                        "That closes what is open. The mask is True where a query may attend.",
+                        "That masks the allowed keys. The mask is True where a query may attend.",
                     ),
                     Mistake(
                         "scores.masked_fill(~mask, 0)",
-                        "A score of 0 gets its share like any other. Its power must be 0.",
+                        "A score of 0 gets some weight like any other. Its power must be 0.",
                     ),
-                    Mistake("scores * mask", "That makes closed scores 0, and a score of 0 gets its share."),
+                    Mistake(
+                        "scores * mask", "That makes masked scores 0, and a score of 0 gets some weight."
+                    ),
                 ),
             ),
             Choice(
@@ -313,7 +315,7 @@ EXERCISES = (
                 (
                     Mistake(
                         "softmax(scores) * mask",
-                        "Without a mask this raises an error, and with one the closed weights are 0 already.",
+                        "Without a mask this raises an error, and with one the masked weights are 0 already.",
                     ),
                     Mistake("softmax(mask)", "The weights are computed from the scores."),
                 ),

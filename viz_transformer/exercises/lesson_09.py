@@ -92,7 +92,7 @@ _NORM_MISTAKES = (
         "mean for each word.",
     ),
     Mistake(_norm((1, 2)), "You took one mean for a whole sentence. LayerNorm has one for each word."),
-    Mistake(_norm((0, 1, 2)), "You took one mean for everything. Did you leave out the axis?"),
+    Mistake(_norm((0, 1, 2)), "You took one mean of all numbers. Did you leave out the axis?"),
     Mistake(
         _norm(correction=1),
         "The axis is right, but the variance is a little too large. torch's var divides by one less than the "
@@ -103,21 +103,23 @@ _NORM_MISTAKES = (
         "The axis is right, but you divided by the variance. Divide by its square root.",
     ),
     Mistake(
-        _norm(centred=False), "You divided by the spread, but the mean is still there. Subtract it first."
+        _norm(centred=False),
+        "You divided by the standard deviation, but the mean is still there. Subtract it first.",
     ),
     Mistake(
         _like(
             lent.LayerNorm, forward=lambda self, x: (x - x.mean(-1, keepdim=True)) * self.scale + self.shift
         ),
-        "The mean is gone, but the spread is still what it was. Divide by the square root of the variance.",
+        "The mean is 0, but the standard deviation is unchanged. Divide by the square root of the variance.",
     ),
     Mistake(
         _like(lent.LayerNorm, forward=lambda self, x: _norm()(x.shape[-1])(x)),
-        "Mean and spread are right. Multiply by self.scale and add self.shift, which training will adjust.",
+        "Mean and standard deviation are right. Multiply by self.scale and add self.shift, which training "
+        "will adjust.",
     ),
     Mistake(
         _like(lent.LayerNorm, forward=_without_keepdim),
-        "A RuntimeError. If torch says that sizes must match: x.mean(-1) has lost the last axis. "
+        "A RuntimeError. If its message is that sizes must match: x.mean(-1) has lost the last axis. "
         "keepdim=True keeps it with the length 1. The same goes for var.",
     ),
 )
@@ -156,8 +158,8 @@ _ENCODER_MISTAKES = (
     ),
     Mistake(
         _encoder(lambda self, x, mask: self.norms[1](_first_half(self, x, mask) + self.feed_forward(x))),
-        "The feed-forward network gets the block's first x, so what attention found never reaches it. Give "
-        "it the output of the first norm.",
+        "The feed-forward network gets the block's first x, so the output of attention never reaches it. "
+        "Give it the output of the first norm.",
     ),
     Mistake(
         _encoder(lambda self, x, mask: (h := _first_half(self, x, mask)) + self.feed_forward(h)),
@@ -181,7 +183,7 @@ _ENCODER_MISTAKES = (
         _encoder(
             lambda self, x, mask: self.norms[1]((h := _first_half(self, x, None)) + self.feed_forward(h))
         ),
-        "The mask is not used, so words attend to the padding. Hand it to self.attention.",
+        "The mask is not used, so words attend to the padding. Give it to self.attention.",
     ),
     Mistake(
         _encoder(_pre_norm),
@@ -229,7 +231,7 @@ def _decoder(
 _DECODER_MISTAKES = (
     Mistake(
         _decoder(parts="af", order=(0, 2)),
-        "Cross-attention is missing, so nothing of the source reaches the decoder.",
+        "Cross-attention is missing, so the output does not depend on the source.",
     ),
     Mistake(
         _decoder(parts="caf"),
@@ -241,11 +243,11 @@ _DECODER_MISTAKES = (
     ),
     Mistake(
         _decoder(memory_mask="none"),
-        "Cross-attention has no mask, so the target attends to the source's padding. Hand it memory_mask.",
+        "Cross-attention has no mask, so the target attends to the source's padding. Give it memory_mask.",
     ),
     Mistake(
         _decoder(mask="none"),
-        "Self-attention has no mask, so each word attends to later words. Hand it mask.",
+        "Self-attention has no mask, so each word attends to later words. Give it mask.",
     ),
     Mistake(
         _decoder(memory_mask="mask"),
@@ -330,7 +332,7 @@ _WHOLE_MISTAKES = (
     ),
     Mistake(
         _whole(memory_of="embeddings"),
-        "The decoder attends to the source's embeddings. Its memory is what the last encoder block returns.",
+        "The decoder attends to the source's embeddings. Its memory is the output of the last encoder block.",
     ),
     Mistake(
         _whole(logits=False),
@@ -482,7 +484,7 @@ EXERCISES = (
             lent.Transformer,
             _to_translate,
             _WHOLE_MISTAKES,
-            right="It is complete: ids go in, and logits come out.",
+            right="It is complete: it turns ids into logits.",
         ),
         (
             "The decoder's loop is like the encoder's: x goes through one block after another, and each "

@@ -171,7 +171,7 @@ EXERCISES = (
         ),
         (
             "target[:, 2:5] takes columns 2, 3 and 4 of all rows. You may leave out either number.",
-            "The part that is read has every column but the last. A slice may end at -1.",
+            "The decoder's input has every column but the last. A slice may end at -1.",
         ),
         lines="""def shift(target):
     return target[:, ___], target[:, ___]
@@ -301,7 +301,7 @@ EXERCISES = (
                     "That is the lowest loss itself. Return its index.",
                 ),
             ),
-            right="The loss of single batches is noisy. Patience keeps one bad measurement from ending a "
+            right="The loss of single batches is noisy. With patience, one bad measurement does not end a "
             "training.",
         ),
         (
@@ -309,6 +309,16 @@ EXERCISES = (
             "enumerate(losses).",
             "If a loss is lower than losses[best], set best to its index; else, if at - best is patience, "
             "stop with break. Return best at the end.",
+        ),
+        wrong_lines=(
+            Mistake(
+                "    return losses[best]",
+                "That is the lowest loss itself. Return its index.",
+            ),
+            Mistake(
+                "        if loss > losses[at - 1]:\n            break",
+                "This stops at the first rise. Wait until the lowest loss is `patience` measurements ago.",
+            ),
         ),
     ),
 )

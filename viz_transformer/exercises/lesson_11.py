@@ -156,7 +156,7 @@ EXERCISES = (
                 ),
             ),
             unit="nats",
-            right="As a probability that is 0.43: more than two in five.",
+            right="As a probability that is 0.43.",
         ),
         (
             "import math, and math.log(0.45) is the first number to add. The logarithm of 1 is 0.",

@@ -49,7 +49,8 @@ def _head_of_gender(answer: Any) -> Check:
     if given == _GENDER:
         return Check(
             True,
-            "Without it, teacher can't learn whose book it is, and la maestra is the likeliest again.",
+            "Without it, no information about his reaches teacher, and la maestra is the most probable "
+            "again.",
         )
     if given[0] not in list(KINDS) or given[1] not in (0, 1):
         return Check(False, _NO_SUCH)
@@ -67,8 +68,10 @@ _IDLE = (
 )
 _WRONG_HEADS = {
     _ARTICLE: "This head matters, but the Spanish is still el profesor without it. Another matters more.",
-    _SUREST: "Hardly any head is surer than this one, and without it the Spanish is still el profesor. "
-    "Go by the loss, not by the picture.",
+    _SUREST: (
+        "Hardly any head is sharper than this one, and without it the Spanish is still el profesor. "
+        "Compare losses, not pictures."
+    ),
 }
 
 
@@ -114,14 +117,14 @@ _ABLATE = Exercise(
             Mistake(_only, "You keep only the heads in `off`. Those are the ones to set to 0."),
             Mistake(
                 _without,
-                "You cut the heads out. Set them to 0 instead: join_heads needs all of them.",
+                "You removed the heads. Set them to 0 instead: join_heads needs all of them.",
             ),
             Mistake(
                 _first_off, "You switch off the first head of the list only. Use the whole list as an index."
             ),
-            Mistake(lambda heads, off: heads, "The heads are as they were."),
+            Mistake(lambda heads, off: heads, "The heads are unchanged."),
         ),
-        right="Between attend and join_heads, it switches heads of your own model off.",
+        right="Used between attend and join_heads, it switches heads of your own model off.",
     ),
     (
         "Copy first: kept = heads.clone(). Then set part of the copy to 0, and return it.",
@@ -191,8 +194,8 @@ EXERCISES = (
             mistakes=(
                 Mistake(
                     lambda: sum(_rise((head,)) for head in _SPARED),
-                    "You added up what each head does alone. Switch off all three in one "
-                    "Interventions, with three HeadChanges in its list.",
+                    "You added the effects of single heads. Switch off all three in one Interventions, "
+                    "with three HeadChanges in its list.",
                 ),
                 Mistake(
                     lambda: _rise((2,)),
@@ -209,13 +212,13 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda: _loss(_SPARED, judge_own=True) - _loss(),
-                    "Without target, the changed model is judged by the words that it writes now, "
-                    "which it finds likely. Give log_probs the same target both times.",
+                    "Without target, log_probs measures the changed model on its own new output, which is "
+                    "always probable. Give log_probs the same target both times.",
                 ),
             ),
             tolerance=2e-2,
             unit="nats per token",
-            right="Over a hundred times what the three did alone: each had replaced the others.",
+            right="That is over a hundred times the sum of the three alone: each can replace the others.",
         ),
         hints=(
             "Interventions takes a list: one HeadChange for each of the three heads.",
@@ -232,21 +235,21 @@ EXERCISES = (
             mistakes=(
                 Mistake(
                     "B",
-                    "Look at the last row. When the answer is read at it, hiding both nouns from it "
-                    "costs most of the right answers. There the look is needed.",
+                    "Look at the last row. When the answer is read at it, most answers become wrong if "
+                    "both nouns are hidden from it. There the attention is needed.",
                 ),
                 Mistake(
                     "C",
-                    "Look at blind in the first row: with that look made impossible, the answers "
-                    "are still right.",
+                    "Look at the column blind in the first row: with both nouns hidden, the answers are "
+                    "still right.",
                 ),
             ),
-            right="The pictures of the two look alike. What a look is worth depends on where the "
-            "answer is read, and only the change showed it.",
+            right="The pictures of the two are alike. Whether the attention is needed depends on where "
+            "the answer is read, and only the intervention showed it.",
         ),
         hints=(
             "Compare right and blind in the first row, then in the last.",
-            "In which of the two rows does hiding the nouns from it cost answers?",
+            "In which of the two rows are fewer answers right when the nouns are hidden?",
         ),
     ),
 )

@@ -73,13 +73,13 @@ EXERCISES = (
                 ),
                 Mistake(
                     _stepped(_behind, _behind, keep=False),
-                    "The output is right, but the cache is returned as it was. Return the longer keys and "
+                    "The output is right, but the cache is returned unchanged. Return the longer keys and "
                     "values, or the next step lacks this token.",
                 ),
                 Mistake(
                     _stepped(_before, _before),
-                    "The new key and value belong behind those of the tokens before: "
-                    "torch.cat([keys, key], dim=-2).",
+                    "The new key and value belong after those of the earlier tokens: torch.cat([keys, "
+                    "key], dim=-2).",
                 ),
                 Mistake(
                     _with_two_keys,
@@ -99,7 +99,7 @@ EXERCISES = (
                 "[keys, key]",
                 ("[keys, key]", "[key, keys]", "[key]"),
                 (
-                    Mistake("[key, keys]", "The new key belongs behind those of the tokens before."),
+                    Mistake("[key, keys]", "The new key belongs after those of the earlier tokens."),
                     Mistake("[key]", "With its own key alone, the new token attends only to itself."),
                 ),
             ),
@@ -160,8 +160,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     "encoder-decoder",
-                    "No new text is needed, only a label for each token that is there. The decoder would "
-                    "have no work.",
+                    "No new text is needed, only a label for each token of the letter, so no decoder is "
+                    "needed.",
                 ),
             ),
             right="The text is complete from the start, and each token needs one label. To continue a "

@@ -50,7 +50,7 @@ class ModuleClass(Function):
             given = "a function" if callable(answer) else describe_type(answer)
             raise UnusableError(f"Give a class; this is {given}.")
         if not issubclass(answer, nn.Module):
-            return Check(False, f"It is no module of torch: begin it with class {name}(nn.Module).")
+            return Check(False, f"It is not a module of torch: begin it with class {name}(nn.Module).")
         rng = np.random.default_rng(0)
         draws = [self._draw(rng) for _ in range(_N_DRAWS)]
         found = call_each(_results(answer), draws)

@@ -56,7 +56,7 @@ _read_as: list[Any] = [None]
 
 @dataclass(frozen=True)
 class _Section:
-    """A part as it stands in the file: the exercise that it answers, and its lines."""
+    """A part as it is in the file: the exercise that it answers, and its lines."""
 
     exercise: str
     code: str
@@ -81,7 +81,7 @@ class OwnModel:
     def __repr__(self) -> str:
         """Return a line for each."""
         lent = ", ".join(f"{part} (lesson {PARTS[part]})" for part in self.lent)
-        own = f"{FILE} has of yours: {', '.join(self.own) or 'nothing yet'}."
+        own = f"Your parts in {FILE}: {', '.join(self.own) or 'none yet'}."
         return own + (f"\nLent until you have written it: {lent}." if lent else "")
 
 
@@ -254,7 +254,7 @@ class _Loader(SourceFileLoader):
             names, broken = _run(_parse(_read() or ""))
             vars(module).update(names)
             lent = f"; lent until then: {', '.join(broken)}" if broken else ""
-            told = f"{FILE} has an error, which you can mend ({type(error).__name__}: {error}){lent}."
+            told = f"{FILE} has an error, which you can correct ({type(error).__name__}: {error}){lent}."
             sys.stderr.write(" ".join(told.split()) + "\n")
         lent_parts = importlib.import_module(LENT)
         for part in lent_parts.__all__:

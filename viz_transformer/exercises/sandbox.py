@@ -37,7 +37,7 @@ _LET_PASS = 20
 #: The name of the thread that ends an answer; it is over when the answer is.
 WATCHER = "time limit of an answer"
 #: What is said of an answer that fills the memory.
-TOO_LARGE = "It takes more than 2 GB of memory: is there a list or an array that grows without an end?"
+TOO_LARGE = "It takes more than 2 GB of memory: is there a list or an array that grows without end?"
 #: What is said of an answer that was ended.
 NO_END = "It did not come to an end: is there a loop that never stops, or does it wait for something?"
 
@@ -72,7 +72,7 @@ class _Limit:
     def watch(self, seconds: float) -> None:
         """Wait for the end of the work, or of its time; then signal until the work has been left.
 
-        Looks are counted, not seconds: while the machine runs others, or is closed, nobody looks.
+        Looks are counted, not seconds: while the machine runs others, or is closed, no look is taken.
         """
         begun = woke = _computed()
         looks = asleep = 0
@@ -105,7 +105,7 @@ def _computed() -> float:
 def within_time(seconds: float, work: Callable[[], Result]) -> Result:
     """Return what `work` returns, or end it with a `TimeoutError` when its time is up or it sleeps.
 
-    The work is done where this is called, so nothing lives on when it is ended: a signal's handler
+    The work is done where this is called, so no part of it lives on when it is ended: a signal's handler
     raises an exception in it, again and again, until it is left. Python runs the handler between
     two steps of the work, so that it sees at which step it would raise: never in the code around.
     A process of its own could be ended surely, but would have to be forked from a kernel

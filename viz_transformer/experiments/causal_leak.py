@@ -63,7 +63,7 @@ def measure_causal_leak(causal_mask: bool, *, n_steps: int = 200, seed: int = 0)
     >>> from viz_transformer.experiments import measure_causal_leak
     >>> from viz_transformer.experiments.causal_leak import UNIFORM_LOSS
     >>> leak = measure_causal_leak(causal_mask=False, n_steps=60)
-    >>> leak.losses[-1] < UNIFORM_LOSS < leak.writing[-1]  # it read the answer, which nobody gives it here
+    >>> leak.losses[-1] < UNIFORM_LOSS < leak.writing[-1]  # it read the answer
     True
 
     Args:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from viz_transformer._bounds import TEXTS
 from viz_transformer.analysis import pattern_scores
+from viz_transformer.capturing import capture
 from viz_transformer.errors import UserError
 from viz_transformer.experiments.checks import check_counts
-from viz_transformer.tracing import capture
 
-#: The patterns that such texts tell apart.
+#: The patterns that such texts distinguish.
 _DETECTED = ("previous token", "duplicate token", "induction", "first-token sink")
 #: The special tokens of our vocabularies.
 _OURS = ("pad", "sos", "eos", "unk", "mask")
@@ -32,7 +32,7 @@ def head_scores(
     """Find the previous-token, duplicate-token and induction heads of a model.
 
     The model reads texts of random tokens, each text twice over: its second half can be foreseen
-    by looking into the first, and nothing else in it can. A head's score is its mean weight on the
+    by looking into the first, and in no other way. A head's score is its mean weight on the
     keys that the name means, over the queries that have such keys:
 
     - ``"previous token"``: the token before;
@@ -72,11 +72,11 @@ def head_scores(
     """
     check_counts(TEXTS, period=period, n_texts=n_texts)
     if period < 4:
-        raise UserError(f"period={period} is too short to tell heads apart; give at least 4, such as 24")
+        raise UserError(f"period={period} is too short to distinguish heads; give at least 4, such as 24")
     ids, start_id = _drawable(model, vocabulary, start_id)
     found: dict[str, list[NDArray[np.float64]]] = {}
     for read in _texts(ids, start_id, period, n_texts, np.random.default_rng(seed)):
-        # The labels tell which tokens are alike, and that the first is no text.
+        # The labels need which tokens are equal, and that the first is not text.
         labels = ["<sos>" if id_ == start_id else str(id_) for id_ in read]
         trace = capture(model, input_ids=[read], tokens=labels)
         if len(trace.kinds) != 1:
@@ -103,7 +103,7 @@ def _drawable(model: Any, vocabulary: Any, start_id: int | None) -> tuple[NDArra
     """Return the ids that may be drawn, and the one that begins each text.
 
     Raises:
-        UserError: if nobody says how many there are.
+        UserError: if their number is unknown.
     """
     if vocabulary is None:
         vocabulary = getattr(getattr(model, "config", None), "vocab_size", None)

@@ -22,7 +22,7 @@ class Peeking(Transformer):
     """A Transformer whose decoder attends to the words after a position, too."""
 
     def target_mask(self, target_ids: Tensor, interventions: Interventions | None = None) -> Tensor:
-        """Hide padding, and nothing else: [batch, 1, query, key]."""
+        """Hide padding alone: [batch, 1, query, key]."""
         padding = self.target_padding_mask(target_ids)  # [batch, 1, 1, key]
         return padding.expand(-1, -1, target_ids.shape[1], -1)
 

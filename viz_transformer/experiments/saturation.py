@@ -1,6 +1,6 @@
 """Saturation of the softmax, whose gradient vanishes when scores are far apart.
 
-The Jacobian of a softmax says how much each weight changes with each score. Where one weight is
+The Jacobian of a softmax is how much each weight changes with each score. Where one weight is
 nearly 1 and all others nearly 0, its entries are nearly 0 too.
 """
 

@@ -49,9 +49,9 @@ class ShiftExperiment(NamedTuple):
     (torch.Size([3, 3]), True)
 
     Attributes:
-        positions: PE·PE, the sinusoids compared with each other alone: nothing changes.
+        positions: PE·PE, the sinusoids compared with each other alone: no score changes.
         sinusoidal: whole scores, the sinusoids added to the words: they change.
-        rotary: whole scores, queries and keys turned by their positions: nothing changes.
+        rotary: whole scores, queries and keys turned by their positions: no score changes.
     """
 
     positions: ShiftedScores

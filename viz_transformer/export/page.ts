@@ -135,7 +135,7 @@ export function pageManager(views: View[], visits: Visits | null = null) {
   async function makeModel(id: string) {
     const view = views[Number(id)];
     if (!view) throw new Error("it is not on this page");
-    const state = (await revive(view.state)) as State;
+    const state = await revivedState(view.state);
     const model = pageModel(state, manager, (name) => visits?.before(id, name));
     if (!(view.state.keeps as Keeps | undefined)?.name) model.setAll(visits?.add(id, model) ?? {});
     if (view.address) followAddress(model, view.address, visits);
@@ -208,22 +208,24 @@ async function renderInto(script: string, model: Model, el: Element) {
   return widget.render({ model, el });
 }
 
+/** A view's traits as they were before the export; its replies, `answers`, become so when they are first read. */
+export async function revivedState({ answers, ...traits }: State): Promise<State> {
+  const state = (await revive(traits)) as State;
+  if (answers === undefined) return state;
+  const pairs = typeof answers === "string" ? JSON.parse(await inflatedText(answers)) : answers;
+  return { ...state, answers: (pairs as [unknown, unknown][]).map(unread) };
+}
+
 /**
- * State as it was before the export: {"base64": "…"} and {"deflated": "…"}, which is compressed, become bytes
- * again; where there is a number for the letters, they stand in an element of their own. Replies become so when
- * they are first read.
+ * A value as it was before the export: {"base64": "…"} and {"deflated": "…"}, which is compressed, become bytes
+ * again; where there is a number for the letters, they stand in an element of their own.
  */
-export async function revive(value: unknown): Promise<unknown> {
+async function revive(value: unknown): Promise<unknown> {
   if (Array.isArray(value)) return Promise.all(value.map(revive));
   if (!isObject(value)) return value;
   if (isLetters(value.base64)) return new DataView(bytesFrom(value.base64).buffer);
   if (isLetters(value.deflated)) return inflated(bytesFrom(value.deflated));
-  const revived = async ([name, item]: [string, unknown]) => {
-    if (name !== "answers") return revive(item);
-    const answers = typeof item === "string" ? JSON.parse(await inflatedText(item)) : item;
-    return (answers as [unknown, unknown][]).map(unread);
-  };
-  const entries = Object.entries(value).map(async (entry) => [entry[0], await revived(entry)]);
+  const entries = Object.entries(value).map(async ([name, item]) => [name, await revive(item)]);
   return Object.fromEntries(await Promise.all(entries));
 }
 

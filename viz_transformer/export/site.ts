@@ -91,7 +91,6 @@ function choiceButton<Choice extends string | number | null>(
   });
 }
 
-/** The switches in the bar: the system's theme, light and dark; and the text's size. */
 function addSwitches(): void {
   const root = document.documentElement;
   const theme = find(".vt-theme");
@@ -128,7 +127,6 @@ function watchReading(end: HTMLElement): void {
   observer.observe(end);
 }
 
-/** What has been done of a page, in a few words. */
 function doneText(read: boolean, answered: number, asked: number): string {
   const parts = [];
   if (asked) parts.push(`${answered} of ${asked} answered`);
@@ -155,7 +153,6 @@ function showProgress(pages: readonly Listed[]): void {
   if (whole instanceof HTMLProgressElement) whole.value = nRead;
 }
 
-/** The search field of the contents page, and what it finds. */
 function addSearch(sections: readonly Section[]): void {
   const [field, list, lessons] = [".vt-search", ".vt-found", ".vt-contents"].map(find);
   if (!(field instanceof HTMLInputElement) || !list || !lessons) return;
@@ -164,8 +161,7 @@ function addSearch(sections: readonly Section[]): void {
     const found = search(sections, typed).slice(0, 30);
     (lessons as HTMLElement).hidden = Boolean(typed.trim());
     list?.replaceChildren(...found.map((section) => foundItem(section, typed)));
-    if (typed.trim() && !found.length && list)
-      list.textContent = "Nothing was found; try fewer or other words.";
+    if (typed.trim() && !found.length && list) list.textContent = "No match; try fewer or other words.";
   }
   field.addEventListener("input", show);
   show(); // a page that is gone back to keeps what was typed

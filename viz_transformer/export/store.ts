@@ -1,8 +1,8 @@
 // What this browser keeps between visits: what was chosen for all pages, and of each page what was read and
-// answered.
+// answered. Where it keeps nothing (blocked storage, a private window, a sandboxed frame), the page's own memory
+// does for as long as it is open.
 
 import renamed from "../renamed.json" with { type: "json" };
-import { isLasting, keepText, readText } from "./storage.ts";
 
 const SHARED = "viz-transformer"; // what was chosen; also what version 1 kept, without saying of which page
 /** Version 2 is of the course of fourteen lessons. */
@@ -196,4 +196,37 @@ export function followKept(show: () => void) {
     addEventListener("storage", show);
     addEventListener("pageshow", show);
   });
+}
+
+const memory = new Map<string, string>();
+
+/** The text that is kept under a key; null if there is none. */
+export function readText(key: string): string | null {
+  const inPage = memory.get(key);
+  if (inPage !== undefined) return inPage;
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** Keep a text under a key. */
+export function keepText(key: string, text: string): void {
+  try {
+    localStorage.setItem(key, text);
+    memory.delete(key);
+  } catch {
+    memory.set(key, text);
+  }
+}
+
+/** Whether what is kept is still there after the page was closed. */
+export function isLasting(): boolean {
+  try {
+    localStorage.getItem("");
+    return true;
+  } catch {
+    return false;
+  }
 }

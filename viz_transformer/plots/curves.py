@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer._numbers import short_number
 from viz_transformer._text import given_heading
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label_font, visible
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 #: A curve that ends above its lowest value times this has turned: then the axis ends at CUT times the lowest.
 RISES, CUT = 1.02, 2.0
-#: Each told from the others by its dashes too, so that colour is not needed.
+#: Each has dashes of its own, so that colour is not needed to distinguish them.
 _LINES: tuple[dict[str, Any], ...] = (
     {"color": COLOURS["ink"]},
     {"color": COLOURS["muted"], "linestyle": (0, (5, 2))},
@@ -49,11 +48,11 @@ def plot_curves(
 
     Args:
         curves: a value for each x, by name; as many for each.
-        x: where they stand, rising; by default 1, 2, 3 and so on.
+        x: of each value, rising; by default 1, 2, 3 and so on.
         xlabel: what x is, with its unit.
         ylabel: what the values are, with their unit.
         title: what is shown; may be empty.
-        log: whether the values stand on a logarithmic axis.
+        log: whether the axis of the values is logarithmic.
         level: a name and a height to compare with, drawn as a thin line across.
         lowest: the name of a curve whose lowest value is marked. Where the curve rises after it, the axis is
             cut above so that this can be seen.
@@ -71,8 +70,7 @@ def plot_curves(
     if lowest is not None and lowest not in values:
         raise UserError(f"lowest={lowest!r:.40} is no curve; give one of {', '.join(map(repr, values)):.60}")
     if ax is None:
-        figure, ax = new_axes(7.4, 3.6, close=True)
-        set_alt_text(figure, describe_curves(curves, places, xlabel=xlabel, ylabel=ylabel))
+        ax = new_axes(7.4, 3.6, describe_curves(curves, places, xlabel=xlabel, ylabel=ylabel), close=True)
     for (name, each), line in zip(values.items(), _LINES, strict=False):
         ax.plot(places, each, linewidth=1.8, label=visible(name), **line)
     if level is not None:
@@ -143,7 +141,7 @@ def describe_curves(
 
     Args:
         curves: the numbers of each curve, by its name.
-        x: where they stand, as many.
+        x: of each number, as many.
         xlabel: what `x` counts.
         ylabel: what the numbers are.
     """

@@ -4,7 +4,7 @@ Here corpus, training, checkpoint, translator and traces come together. `files` 
 sentence pairs, `six_pairs` the tiny translator, and `recording` records any training; `saved_trainings` loads
 what was recorded, without torch. `induction` is two layers of attention alone, `coreference` the study of
 what *it* looks at. `evaluation`, `alignment_eval`, `grammar_eval` and `head_eval` judge a model. How each
-bundled file was made is told by the folder ``recipes`` of the repository.
+bundled file was made is in the folder ``recipes`` of the repository.
 """
 
 from __future__ import annotations

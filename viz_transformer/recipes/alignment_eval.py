@@ -94,7 +94,7 @@ def align_english_spanish(translator: Translator, n: int = 500) -> AlignmentScor
         The error rate of each head.
 
     Raises:
-        UserError: if it does not know a word.
+        UserError: if a word is not in its vocabulary.
     """
     pairs = english_spanish(0, n_held_out=n).held_out
     texts = [TextPair(as_text(pair.source), as_text(pair.target)) for pair in pairs]

@@ -383,7 +383,7 @@ def _it_attention(weights: Tensor) -> ItAttention:
 
 
 def study_table(rows: Sequence[StudyRow]) -> str:
-    """Return the study as a Markdown table, with a line below that says how to read it.
+    """Return the study as a Markdown table, with a line below on how to read it.
 
     >>> from viz_transformer.recipes import StudyRow, study_table
     >>> from viz_transformer.recipes.coreference import ItAttention

@@ -50,9 +50,9 @@ def evaluate(
 ) -> Evaluation:
     """Translate the sources by beam search and compare with the targets, as plain text.
 
-    A vocabulary of words writes the spelling and the punctuation that it knows, so with one the
-    references are written in the same way. A sentence with words that it does not know counts as
-    translated by nothing: leaving it out would make the rest easier than the whole.
+    A vocabulary of words writes one spelling of each word, so with one the
+    references are written in the same way. A sentence with unknown words counts as
+    an empty translation: leaving it out would make the rest easier than the whole.
 
     Raises:
         UserError: if there are no pairs, sacrebleu is not installed, no sentence can be read, or one

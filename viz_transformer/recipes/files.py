@@ -171,7 +171,7 @@ def train_files(
         FileError: if the folder cannot be read or written.
         UserError: if the folder holds a training and neither `resume` nor `overwrite` is True, validation
             pairs are also in training or all hold unknown words, pairs are too long, there are no pieces
-            to drop, a resumed training had other settings or other pairs, `base` does not know all words of
+            to drop, a resumed training had other settings or other pairs, `base` lacks words of
             `train` or was trained beside some of them as its test, or the loss is no longer a number; the
             checkpoint of the last evaluation remains.
     """
@@ -307,9 +307,9 @@ class FileTraining:
                         break
         except UserError as error:
             last = (
-                f"the checkpoint of step {self.metrics[-1].step} stands"
+                f"the checkpoint of step {self.metrics[-1].step} is kept"
                 if self.metrics
-                else "nothing was kept"
+                else "no checkpoint was kept"
             )
             raise UserError(f"{error}; {last} in {str(self.folder)!r}") from error
         finally:
@@ -425,7 +425,7 @@ def _short_enough(
 
 
 def _refuse_other_pairs(folder: Path, parts: Mapping[str, Sequence[TextPair]]) -> None:
-    """Raise a UserError that says what changed, if a training was begun with other pairs.
+    """Raise a UserError that lists what changed, if a training was begun with other pairs.
 
     A folder without such notes is let through; its state has a digest of the training pairs.
     """
@@ -449,7 +449,7 @@ def _base(folder: Path, train: Sequence[TextPair]) -> Checkpoint[Transformer]:
 
     Raises:
         FileError: if the folder cannot be read.
-        UserError: if it holds no translator, does not know all words, or its test pairs are in `train`.
+        UserError: if it holds no translator, lacks words of the pairs, or its test pairs are in `train`.
     """
     begun = Checkpoint.load(folder, Transformer)
     if isinstance(begun.vocabulary, Vocabulary):

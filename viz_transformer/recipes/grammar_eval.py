@@ -1,6 +1,6 @@
 """Evaluation against a grammar: hypotheses and next-word distributions beside the exact ones.
 
-A grammar knows all translations of a sentence with their probabilities, so a model is judged by how
+A grammar gives all translations of a sentence with their probabilities, so a model is judged by how
 far its distribution is from the true one, and not by one reference.
 """
 
@@ -23,13 +23,13 @@ from viz_transformer.model.threads import threads_for
 from viz_transformer.translator import Translation, Translator
 from viz_transformer.vocabulary import Tokeniser
 
-#: What a grammar says of a sentence: its translations, as text or as tokens, and their probabilities.
+#: What a grammar gives for a sentence: its translations, as text or as tokens, and their probabilities.
 Grammar = Callable[[str], Mapping[str, float] | Mapping[tuple[str, ...], float]]
 
 _SENTENCES = 100  # translated as one batch
 _BATCH_TOKENS = 8_000  # of translations that are read as one batch
 #: Predictions below this are not kept for the reliability diagram: each prefix has a vocabulary of
-#: words that cannot follow, and both sides know it.
+#: words that both sides rule out.
 _LEAST_PREDICTED = 0.005
 
 

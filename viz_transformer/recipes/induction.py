@@ -1,8 +1,8 @@
 """The induction model: two layers of attention alone, trained on random syllables that repeat.
 
-It learns one thing: after a syllable that stood before, what followed it then comes again. Two
+It learns one thing: after a syllable that occurred before, what followed it then comes again. Two
 heads are needed for that, one above the other. A head of the first layer copies to each position
-which token stands before it, and an *induction head* of the second looks for the position whose
+which token is before it, and an *induction head* of the second looks for the position whose
 copy is the token just read. A model of one layer cannot do it.
 """
 
@@ -53,7 +53,7 @@ class AttentionOnly(nn.Module):
         """Make two layers of random weights, for texts of up to 64 tokens.
 
         Args:
-            n_tokens: different tokens that it reads and writes; those of `SYLLABLES`, if nothing is said.
+            n_tokens: different tokens that it reads and writes; by default those of `SYLLABLES`.
             d_model: width of the vectors.
             n_heads: heads of each layer; d_model is a multiple of it.
 
@@ -105,7 +105,7 @@ class AttentionOnly(nn.Module):
             text: syllables with spaces between them, or a list of them: such as ``ba``, ``de``, ``lu``.
 
         Raises:
-            UserError: if it does not know one, or they are none or too many.
+            UserError: if one is unknown, or they are none or too many.
         """
         words = text.split() if isinstance(text, str) else list(text)
         unknown = [word for word in words if word not in SYLLABLES]

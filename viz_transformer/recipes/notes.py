@@ -73,7 +73,7 @@ def provenance(settings: Mapping[str, Any], results: Mapping[str, Any]) -> str:
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
-    """Return what a folder's ``made_by.json`` says; nothing if it has none that can be read."""
+    """Return the contents of a folder's ``made_by.json``; empty if it has none that can be read."""
     try:
         read = json.loads((folder / MADE_BY).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -98,7 +98,7 @@ def train_six_pairs(
     Args:
         model: sizes and choices; the size of the vocabulary is the pairs'.
         training: steps, rate and seed.
-        name: what tells this run from another.
+        name: what distinguishes this run from another.
         n_moments: how many moments to record; see `moments_for`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Tour of lesson 9: the shapes and the parameters of an encoder–decoder."""
+"""Tour of *Going further*, Encoder and decoder: the shapes and the parameters of an encoder–decoder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def make() -> Tour:
             _step("Eight tokens written: the encoder doesn't change at all.", n_target=8),
             _step("Sixteen heads are half as wide. The number of parameters stays the same.", n_heads=16),
             _step(
-                "Twelve layers in each stack: the shapes stay, and the parameters nearly double.", n_layers=12
+                "Twelve layers in each stack: the shapes stay the same, and the parameters nearly double.",
+                n_layers=12,
             ),
             _step(
                 "Everything twice as wide: about four times the parameters.",

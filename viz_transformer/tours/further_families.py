@@ -1,4 +1,4 @@
-"""The tour of the three families: from a reader's mask to a writer's, and to a translator's."""
+"""The tour of the three families: the masks of BERT, GPT-2 and a translator."""
 
 from __future__ import annotations
 
@@ -9,33 +9,35 @@ from viz_transformer.widgets.tour import Tour
 
 def make() -> Tour:
     """Return the tour: three masks of an encoder–decoder, and one switch between two families."""
-    reader = {"kind": "encoder", "causal": False}
-    writer = {"kind": "encoder", "causal": True}
+    encoder_only = {"kind": "encoder", "causal": False}
+    decoder_only = {"kind": "encoder", "causal": True}
     return Tour(
         mask_lab(load_translator()),
         [
             {
-                "caption": "A reader, such as BERT: every token may attend to every other.",
-                "state": {**reader, "query": None},
+                "caption": "Encoder-only, such as BERT: every token may attend to every other.",
+                "state": {**encoder_only, "query": None},
             },
             {
                 "caption": "A token in the middle may attend to what comes before it and after it.",
-                "state": {**reader, "query": 2},
+                "state": {**encoder_only, "query": 2},
             },
             {
-                "caption": "Switch on one mask, causal, and the same layers are a writer's, as in GPT-2.",
-                "state": {**writer, "query": None},
+                "caption": "With the causal mask, the same layers are a decoder-only model, as in GPT-2.",
+                "state": {**decoder_only, "query": None},
             },
             {
                 "caption": "The same token may now attend only to itself and to what comes before it.",
-                "state": {**writer, "query": 2},
+                "state": {**decoder_only, "query": 2},
             },
             {
-                "caption": "An encoder–decoder, such as T5, has both kinds: its encoder reads both ways …",
-                "state": {**reader, "query": None},
+                "caption": (
+                    "An encoder–decoder, such as T5, has both kinds: its encoder attends in both directions …"
+                ),
+                "state": {**encoder_only, "query": None},
             },
             {
-                "caption": "… its decoder looks back only …",
+                "caption": "… its decoder attends to earlier tokens only …",
                 "state": {"kind": "decoder", "causal": True, "query": None},
             },
             {

@@ -6,12 +6,18 @@ from viz_transformer.widgets.initial_loss_lab.live import initial_loss_lab
 from viz_transformer.widgets.tour import Tour
 
 _CAPTIONS = {
-    1.0: "An untrained model has read “el gato”. PyTorch's own embeddings make it sure of “gato”, the "
-    "word that it has just read.",
-    0.2: "Embeddings a fifth of the size: smaller logits and a smaller loss, and still “gato” comes first.",
-    512**-0.5: "1/√512 is the start that suits √d_model. The loss is still three times that of an even bet.",
-    0.02: "0.02, where GPT-2 and BERT start: the loss is close to ln 35, and still “gato” comes first.",
-    0.005: "Smaller still: all logits are nearly equal, so this is an even bet on 35 tokens.",
+    1.0: (
+        "An untrained model has read “el gato”. With PyTorch's own embeddings almost all of the "
+        "probability is on “gato”, the word just read."
+    ),
+    0.2: (
+        "Embeddings a fifth of the size: the logits and the loss are smaller, but “gato” still comes first."
+    ),
+    512**-0.5: (
+        "1/√512 is the start that matches √d_model. The loss is still three times that of a uniform guess."
+    ),
+    0.02: "0.02, where GPT-2 and BERT start: the loss is close to ln 35, but “gato” still comes first.",
+    0.005: "Smaller still: all logits are nearly equal, so this is a uniform guess among 35 tokens.",
 }
 
 

@@ -1,4 +1,4 @@
-"""Tour of lesson 1: word order crosses in cross-attention."""
+"""Tour of lesson 1: how cross-attention changes the word order."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ def make() -> Tour:
                 "state": {**crossed, "query": 2},
             },
             {
-                "caption": "In layer 0 the heads don't agree yet. Head 3 leans towards “black” for “gato” …",
+                "caption": (
+                    "In layer 0 the heads attend to different words. For “gato”, head 3 attends "
+                    "most to “black” …"
+                ),
                 "state": {"kind": "cross", "layer": 0, "head": 3, "query": 1},
             },
             {
-                "caption": "… and head 0 looks elsewhere.",
+                "caption": "… and head 0 to another word.",
                 "state": {"kind": "cross", "layer": 0, "head": 0, "query": 1},
             },
         ],

@@ -12,9 +12,12 @@ from viz_transformer.widgets.tour import Tour
 
 _SLIDES = {
     "tired": "Nearest to “tired” are other words for how someone feels: “hungry”, “scared”, “sick”.",
-    "eats": "Those of “eats” begin with other forms of the same verb. Nobody told the model about verbs.",
+    "eats": (
+        "Those of “eats” begin with other forms of the same verb. The model learned this from "
+        "sentences alone."
+    ),
     "maestra": "“maestra” and “profesora” both mean a female teacher: their vectors nearly agree.",
-    "negro": "“negro” has its own other endings nearest: “negra”, “negras”, “negros”.",
+    "negro": "Nearest to “negro” are the other forms of the word: “negra”, “negras”, “negros”.",
     "Paris": "Not every neighbour makes sense. The nearest to “Paris” is “spiders”.",
 }
 

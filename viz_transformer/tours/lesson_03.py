@@ -25,11 +25,16 @@ def make() -> Tour:
                 "state": {"scores": [each + 1 for each in scores], "times": 1.0, "slopes": False},
             },
             {
-                "caption": "Four times the scores: “cat” takes nearly everything. Size is sharpness.",
+                "caption": (
+                    "With four times the scores, “cat” gets nearly all the weight. Larger scores "
+                    "make a row sharper."
+                ),
                 "state": {"scores": scores, "times": 4.0, "slopes": False},
             },
             {
-                "caption": "The slope w(1 − w) says how far a small push to its own score moves a weight.",
+                "caption": (
+                    "The slope w(1 − w) is the change of a weight for a small change of its own score."
+                ),
                 "state": {"scores": scores, "times": 1.0, "slopes": True},
             },
             {

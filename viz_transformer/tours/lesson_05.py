@@ -25,7 +25,7 @@ def make() -> Tour:
                 "state": state(0, "weights"),
             },
             {
-                "caption": "Head 1 gives most of its weight to “animal”: the one who is tired.",
+                "caption": "Head 1 gives most of its weight to “animal”, the word that “tired” describes.",
                 "state": state(1, "weights"),
             },
             {
@@ -33,7 +33,9 @@ def make() -> Tour:
                 "state": state(2, "weights"),
             },
             {
-                "caption": "Head 3 spreads its weight again. Four heads, four rows, at the same time.",
+                "caption": (
+                    "Head 3 spreads its weight again. The four heads compute four rows at the same time."
+                ),
                 "state": state(3, "weights"),
             },
             {
@@ -41,11 +43,11 @@ def make() -> Tour:
                 "state": state(1, "output"),
             },
             {
-                "caption": "Concatenated: the four outputs of 16 numbers are laid end to end, 64 in all.",
+                "caption": "The four outputs of 16 numbers are concatenated, 64 in all.",
                 "state": state(1, "concat"),
             },
             {
-                "caption": "W_O mixes them, so every head can write into all 64 numbers.",
+                "caption": "W_O mixes them, so every head contributes to all 64 numbers.",
                 "state": state(1, "result"),
             },
         ],

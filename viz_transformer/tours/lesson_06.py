@@ -33,16 +33,20 @@ def make() -> Tour:
                 "state": moved,
             },
             {
-                "caption": "With rotary positions it moves as far, and every score stays.",
+                "caption": "With rotary positions it moves as far, but no score changes.",
                 "state": {**moved, "encoding": "rotary"},
             },
             {
-                "caption": "Now the words are shuffled: dog and cat are swapped. The vectors move, "
-                "and so does the meaning.",
+                "caption": (
+                    "Now the words are shuffled: dog and cat are swapped. The vectors change, and "
+                    "so does the meaning."
+                ),
                 "state": {**shuffled, "positions_on": True},
             },
             {
-                "caption": "Without positions no vector moves, and both sentences are translated alike.",
+                "caption": (
+                    "Without positions no vector changes, and both sentences get the same translation."
+                ),
                 "state": {**shuffled, "positions_on": False},
             },
         ],

@@ -1,4 +1,4 @@
-"""Tour of lesson 8: masks that keep a secret, and masks that leak."""
+"""Tour of lesson 8: masks that are right, and masks that leak."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SENTENCES = ["the black cat is very tired", "Maria sees the queen"]
 
 
 def make() -> Tour:
-    """Return the tour: the three right masks, then mistakes, each with a word that gives it away."""
+    """Return the tour: the three right masks, then mistakes, each with a word that shows it."""
     right = {"side": "right", "padding": True, "causal": True, "mistake": "none", "sentence": 0}
     decoder = {**right, "kind": "decoder", "edited": 3}
     cross = {**right, "kind": "cross", "causal": False, "sentence": 1, "edited": 5}
@@ -22,15 +22,19 @@ def make() -> Tour:
                 "state": decoder,
             },
             {
-                "caption": "Without the look-ahead mask, replacing “negro” moves earlier outputs: a leak.",
+                "caption": (
+                    "Without the look-ahead mask, replacing “negro” changes earlier outputs: a leak."
+                ),
                 "state": {**decoder, "causal": False},
             },
             {
-                "caption": "The encoder's mask closes the columns of the padding, and nothing else.",
+                "caption": "The encoder's mask hides only the columns of the padding.",
                 "state": {**right, "kind": "encoder", "causal": False, "sentence": 1, "edited": 5},
             },
             {
-                "caption": "Without the padding mask, replacing a padding token moves every word's vector.",
+                "caption": (
+                    "Without the padding mask, replacing a padding token changes every word's vector."
+                ),
                 "state": {
                     **right,
                     "kind": "encoder",
@@ -41,16 +45,18 @@ def make() -> Tour:
                 },
             },
             {
-                "caption": "Cross-attention: the queries are Spanish, the keys English. The English padding "
-                "is closed.",
+                "caption": (
+                    "Cross-attention: the queries are Spanish, the keys English. The English "
+                    "padding is hidden."
+                ),
                 "state": cross,
             },
             {
-                "caption": "Closed with the Spanish padding instead, one English padding token stays open.",
+                "caption": ("With the mask of the Spanish padding, one English padding token stays visible."),
                 "state": {**cross, "mistake": "target_padding"},
             },
             {
-                "caption": "Padding on the left: the first row may attend to nothing at all.",
+                "caption": "Padding on the left: every key is hidden from the first row.",
                 "state": {**decoder, "side": "left", "sentence": 1, "edited": 3},
             },
         ],

@@ -1,4 +1,4 @@
-"""Tour of lesson 9: one word is changed, and each part of a block tells which outputs move."""
+"""Tour of lesson 9: one word is changed, and some outputs of each part of a block change."""
 
 from __future__ import annotations
 
@@ -14,27 +14,34 @@ def make() -> Tour:
         block_lab(),
         [
             {
-                "caption": "“cat” is changed. In self-attention, every word's output moves.",
+                "caption": "“cat” is changed. In self-attention, every word's output changes.",
                 "state": {**second, "changed": 2},
             },
             {
-                "caption": "Now “the”: in LayerNorm and the feed-forward network, no other output moves.",
+                "caption": ("Now “the”: in LayerNorm and the feed-forward network, no other output changes."),
                 "state": {**second, "changed": 0},
             },
             {
-                "caption": "Now “sleeps”: a norm over the words lets them meet too. No mask stops that leak.",
+                "caption": (
+                    "Now “sleeps”: a norm over the words also passes information between them. No "
+                    "mask prevents this leak."
+                ),
                 "state": {**second, "changed": 3},
             },
             {
-                "caption": "In the first block, change “cat”: “the”, “black” and “sleeps” hardly move.",
+                "caption": (
+                    "In the first block, “cat” is changed: “the”, “black” and “sleeps” hardly change."
+                ),
                 "state": {**first, "changed": 2},
             },
             {
-                "caption": "Change <eos> there, and every word moves: in this block they all attend to it.",
+                "caption": (
+                    "If <eos> is changed there, every word changes: in this block they all attend to it."
+                ),
                 "state": {**first, "changed": 4},
             },
             {
-                "caption": "Another sentence, the same rule: the other words notice in attention alone.",
+                "caption": "In another sentence, too, the other words change only in attention.",
                 "state": {"sentence": "the dog sees the cat", "layer": 1, "changed": 1},
             },
         ],

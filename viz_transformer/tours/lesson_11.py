@@ -1,4 +1,4 @@
-"""The tour of lesson 11: a search goes down the garden path, and a wider one does not."""
+"""The tour of lesson 11: greedy search misses the best text, and a wider beam finds it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def make() -> Tour:
                 "state": {**beam, "beam_width": 2, "step": 1},
             },
             {
-                "caption": "La maestra duerme wins: the best first word didn't begin the best text.",
+                "caption": (
+                    "La maestra duerme wins: the most probable first word does not begin the most "
+                    "probable text."
+                ),
                 "state": {**beam, "beam_width": 2, "step": 3},
             },
             {
@@ -39,7 +42,7 @@ def make() -> Tour:
                 "state": {**beam, "beam_width": 4, "step": 3},
             },
             {
-                "caption": "Sampling draws each word with its probability, so each text gets its turn.",
+                "caption": "Sampling draws each word with its probability, so every text can occur.",
                 "state": {**draws, "step": 0, "temperature": 1.0},
             },
             {

@@ -10,7 +10,7 @@ _TIRED = "the animal did not cross the street because it was too tired"
 
 
 def make() -> Tour:
-    """Return the tour: one head's rows, heads that rest, dictionaries, and the odd one out."""
+    """Return the tour: one head's rows, attention sinks, alignments, and one that the model needs more."""
     trace = load_translator().trace(_TIRED)
     view = explore(trace, kind="encoder", layer=1, head=1)
     source, target = trace.source_tokens, trace.query_tokens("cross")
@@ -19,7 +19,7 @@ def make() -> Tour:
         view,
         [
             {
-                "caption": "In this head tired attends to animal. Does the model know who is tired?",
+                "caption": "In this head tired attends to animal. Does the model use this?",
                 "state": {**gaze, "query": source.index("tired")},
             },
             {
@@ -27,21 +27,24 @@ def make() -> Tour:
                 "state": {**gaze, "query": source.index("it")},
             },
             {
-                "caption": "The heads of encoder layer 0 rest on <eos>. Switch one of the first three off: "
-                "hardly anything changes.",
+                "caption": (
+                    "The heads of encoder layer 0 attend mostly to <eos>. Without one of the first "
+                    "three, the loss hardly changes."
+                ),
                 "state": {"kind": "encoder", "layer": 0, "head": 0, "query": source.index("it")},
             },
             {
-                "caption": "This head is nearly a dictionary: cansado attends to tired.",
+                "caption": "In this head each word attends to its translation: cansado attends to tired.",
                 "state": {"kind": "cross", "layer": 1, "head": 0, "query": target.index("cansado")},
             },
             {
-                "caption": "This one has a worse error rate as a dictionary, and the model needs it "
-                "twice as much.",
+                "caption": (
+                    "This one has a worse alignment error rate, but the model needs it twice as much."
+                ),
                 "state": {"kind": "cross", "layer": 1, "head": 2, "query": None},
             },
             {
-                "caption": "Where a head looks doesn't tell you whether it is needed. Switch it off to see.",
+                "caption": "The weights of a head don't show whether it is needed. Switch it off to see.",
                 "state": {**gaze, "query": None},
             },
         ],

@@ -8,7 +8,7 @@ from viz_transformer.widgets.tour import Tour
 
 
 def make() -> Tour:
-    """Return the tour: the causal mask, a sink, and how a name and a phrase are found again."""
+    """Return the tour: the causal mask, a sink, and two induction heads."""
     phrase = {"layer": 17, "head": 4}
     return Tour(
         explore(real_trace("gpt-repeats")),
@@ -19,11 +19,13 @@ def make() -> Tour:
                 "state": {"layer": 0, "head": 0, "query": None},
             },
             {
-                "caption": "Most heads of layer 5 rest on the first token, an attention sink.",
+                "caption": (
+                    "Most heads of layer 5 give most of their weight to the first token, an attention sink."
+                ),
                 "state": {"layer": 5, "head": 0, "query": None},
             },
             {
-                "caption": "One head of layer 17 has a second diagonal: the repeated phrase.",
+                "caption": "One head of layer 17 has a second diagonal, in the repeated phrase.",
                 "state": {**phrase, "query": None},
             },
             {
@@ -35,7 +37,7 @@ def make() -> Tour:
                 "state": {**phrase, "query": 20},
             },
             {
-                "caption": "Another head does the same one layer later.",
+                "caption": "Another head has the same pattern one layer later.",
                 "state": {"layer": 18, "head": 6, "query": 20},
             },
         ],

@@ -11,7 +11,7 @@ _SHOWN = (*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *ran
 _BYTE_OF = {chr(byte): byte for byte in _SHOWN} | {
     chr(256 + i): byte for i, byte in enumerate(byte for byte in range(256) if byte not in _SHOWN)
 }
-#: What marks a space and its kind in a token, kept so that words can be told apart.
+#: What marks a space and its kind in a token, kept so that words stay apart.
 _MARKS = str.maketrans({" ": "Ġ", "\n": "Ċ", "\t": "ĉ", "\r": "č"})
 
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from viz_transformer._shared import SHARED
 from viz_transformer.errors import UserError
+from viz_transformer.trace.field_types import check_types
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace
 from viz_transformer.trace.summary import search_as_text
-from viz_transformer.trace.typed import check_types
 
 #: What may become of a candidate.
 STATUSES = tuple(SHARED["statuses"])
@@ -131,7 +131,7 @@ class DecodeTrace:
     ('el', 'gato', 'negro', 'duerme')
 
     Attributes:
-        source_tokens: what the encoder read; of a decoder alone nothing.
+        source_tokens: what the encoder read; empty for a decoder alone.
         hypotheses: the finished texts, best first.
         steps: what was considered; empty where that was not recorded.
         prompt_tokens: what the decoder had read before it wrote: ``<sos>``, or a text to continue.
@@ -289,7 +289,7 @@ def _recorded(attention: FloatArray | None) -> FloatArray:
 
 
 def _pack(trace: DecodeTrace) -> tuple[dict[str, Any], dict[str, FloatArray]]:
-    """Return a trace as JSON's own types and arrays; an array's name says where it belongs."""
+    """Return a trace as JSON's own types and arrays; an array's name is its place."""
     arrays = {}
     if trace.prompt_attention is not None:
         arrays["prompt_attention"] = trace.prompt_attention

@@ -19,7 +19,7 @@ from viz_transformer.trace.arrays import given_array
 from viz_transformer.trace.forward import FloatArray
 from viz_transformer.trace.kinds import find_kind
 
-#: The steps in order; a layer without rotary positions turns nothing, one without a mask has no
+#: The steps in order; a layer without rotary positions has no rotation, one without a mask has no
 #: "masked", one without W_O ends earlier.
 STEPS = (
     "x", "q", "turned_q", "k", "turned_k", "v", "scores", "scaled", "masked", "weights", "output",
@@ -153,7 +153,7 @@ class AttentionSteps:
         if name == "mask" and array.dtype != np.bool_:
             raise UserError(f"the mask holds {array.dtype}, but must be bool, True = may attend")
         if not np.isfinite(array).all():
-            raise UserError(f"{name} holds NaN or infinity, so nothing can be computed")
+            raise UserError(f"{name} holds NaN or infinity, so the steps cannot be computed")
         array.setflags(write=False)
         object.__setattr__(self, name, array)
 

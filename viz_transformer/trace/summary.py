@@ -80,7 +80,7 @@ def trace_as_html(trace: ForwardTrace) -> str:
 
 
 def _model(trace: ForwardTrace) -> str:
-    """Say what the arrays tell of the model that made them."""
+    """Describe the model that made the arrays."""
     if not trace.kinds:
         return "no attention"
     family = _FAMILIES[trace.kinds[0]] if len(trace.kinds) == 1 else "encoder–decoder"
@@ -121,7 +121,7 @@ def _sides(trace: ForwardTrace) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _shortened(tokens: tuple[str, ...]) -> str:
-    """Join tokens by spaces, as many as stand in a line; what would break the line is escaped."""
+    """Join tokens by spaces, as many as fit in a line; what would break the line is escaped."""
     text = ""
     for token in tokens:
         shown = token if token.isprintable() else repr(token)[1:-1]

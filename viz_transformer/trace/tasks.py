@@ -1,4 +1,4 @@
-"""The tasks of a model with a text, and what is said of the outcome of each."""
+"""The tasks of a model with a text, and the words for the outcome of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from viz_transformer._shared import SHARED
 
 
 class Task(NamedTuple):
-    """What is said of a task.
+    """The words for a task.
 
     Attributes:
         said: between the text and the outcome.

@@ -1,6 +1,6 @@
 """Training: the loss, the schedules, and a run that yields what happened at every step.
 
-`loss` says what is minimised, `optimisers` how and how fast, `run` takes the steps, `checkpointing` keeps
+`loss` is what is minimised, `optimisers` how and how fast, `run` takes the steps, `checkpointing` keeps
 a run on disk so that it resumes bit for bit, `averaging` smooths the weights, `distributed` divides the
 work among processes, and `terminal` shows how far it is.
 """

@@ -1,7 +1,7 @@
 """Data-parallel training in several processes, started by `torchrun`.
 
 Each process has its shard of every batch. Outside `torchrun` there is one process, and these
-functions change nothing. Torch's DistributedDataParallel averages the gradients; as every process
+functions have no effect. Torch's DistributedDataParallel averages the gradients; as every process
 weighs its loss by its share of the step's real tokens, the step is the one that a single process
 would have taken.
 """

@@ -23,7 +23,7 @@ def token_loss(
     >>> import torch
     >>> from viz_transformer.training import token_loss
     >>> loss, accuracy = token_loss(torch.zeros(1, 2, 4), torch.tensor([[3, 0]]), pad_id=0)
-    >>> round(loss.item(), 3)  # ln 4: nothing is known, and padding does not count
+    >>> round(loss.item(), 3)  # ln 4: all four are equally likely, and padding does not count
     1.386
 
     Args:

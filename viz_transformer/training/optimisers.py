@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
 from viz_transformer.config import TrainConfig
-from viz_transformer.model.stacks import Decoder, Encoder
+from viz_transformer.model.layers import Decoder, Encoder
 
 
 def make_optimisers(model: nn.Module, config: TrainConfig, fused: bool) -> tuple[Optimizer, ...]:
@@ -76,7 +76,7 @@ def learning_rate(step: int, config: TrainConfig) -> float:
 def spare_the_compiler() -> None:
     """Let torch's Adam and AdamW do without torch's compiler in this process.
 
-    Five of their methods import it, only to tell it that they are not to be compiled. That takes 2.4 seconds
+    Five of their methods import it, only to mark them as not to be compiled. That takes 2.4 seconds
     of a processor and 70 MiB, in every kernel of a class. A torch whose methods are written in another way
     is left as it is.
     """

@@ -12,14 +12,14 @@ from viz_transformer.errors import UserError
 from viz_transformer.vocabulary.spelling import MARKS, Spellings, fold, split_sentences, split_text
 from viz_transformer.vocabulary.tokeniser import MASK, SPECIAL_TOKENS, Side, Tokeniser
 
-#: What an error suggests to type, by side, where the vocabulary knows its words.
+#: What an error suggests to type, by side, where the vocabulary has these words.
 _EXAMPLES: dict[Side, str] = {"source": "the cat is black", "target": "el gato es negro"}
 #: How many unknown words are named, and how many letters of one are compared with known words.
 _MOST_UNKNOWN, _MOST_LETTERS = 5, 40
 
 
 class UnknownWordError(UserError):
-    """A text holds words that the vocabulary does not know.
+    """A text holds words that are not in the vocabulary.
 
     >>> from viz_transformer.vocabulary import UnknownWordError
     >>> error = UnknownWordError({"catt": ["cat"]}, "English")
@@ -30,7 +30,7 @@ class UnknownWordError(UserError):
     """
 
     def __init__(self, suggestions: dict[str, list[str]], language: str, n_others: int = 0) -> None:
-        """Name each unknown word with its nearest known ones, and say how many others there are."""
+        """Name each unknown word with its nearest known ones, and give the number of others."""
         self.words = tuple(suggestions)
         self.suggestions = suggestions
         hints = [
@@ -122,7 +122,7 @@ class Vocabulary(Tokeniser):
     def words_of(self, text: str, side: Side = "source") -> list[str]:
         """Return the words that a text is made of, spelled as one side spells them.
 
-        Contractions are spelled out; case and accents are forgiven, as `Spellings` says. An unknown
+        Contractions are spelled out; case and accents are matched by `Spellings`. An unknown
         word stays as it is, and a mark that the side does not know is left out.
         """
         found = [(token, self._spellings[side].find(token)) for token in split_text(text)]

@@ -1,7 +1,7 @@
 """Run a campaign of bad input: `python -m tests.support.fuzz 1000`, or `make fuzz N=1000`.
 
 Each input is drawn from a seed, so that a failure can be made again: `--door text --one 0/17`. With
-`--write`, the table goes to docs/reliability.md. It ends with 1 if anything failed.
+`--write`, the table goes to docs/contributing/reliability.md. It ends with 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from benchmarks.__main__ import DOCS, machine
 from tests.support.fuzz.campaign import FAILURES, Count, quietly, run, try_one
 from tests.support.fuzz.doors import DOORS
 
-PAGE = DOCS / "reliability.md"
+PAGE = DOCS / "contributing" / "reliability.md"
 START, END = "<!-- make fuzz -->", "<!-- end -->"
 
 

@@ -209,7 +209,7 @@ def test_the_spread_of_the_initial_embeddings_is_slid_and_dragged(opened: Opened
     told, name = root.locator(".vt-line"), "standard deviation of the embeddings"
     slider = root.locator(".vt-controls").get_by_role("slider", name=name)
     along = handle(root, f"{name}, along the curve")
-    expect(told).to_contain_text("Loss 102.0; an even bet gives 1.79")
+    expect(told).to_contain_text("Loss 102.0; a uniform guess gives 1.79")
     slider.press("Home")
     expect(told).to_contain_text("Loss 2.5;")
     expect(along).to_have_attribute("aria-valuetext", "0.005, loss 2.5")

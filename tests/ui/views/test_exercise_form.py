@@ -13,8 +13,8 @@ from tests.support.ui_windows import kernels_find_this_clone
 from viz_transformer.exercises import exercise
 from viz_transformer.export.site import write_site
 
-#: A number, a row, a choice, a mask, code as lines, and a head that is chosen in a view.
-ASKED = ("1.1", "4.1", "6.1", "8.1", "2.2", "1.2")
+#: A number, a row, a choice, a mask, code as lines, code with faults, and a head that is chosen in a view.
+ASKED = ("1.1", "4.1", "6.1", "8.1", "2.2", "clinic.12", "1.2")
 SEARCH = """
 translator = vt.load_translator()
 street = "the animal did not cross the street because it was too"
@@ -96,14 +96,14 @@ def test_each_kind_is_answered_checked_and_kept(lesson: Page) -> None:
     for place, number in enumerate(("-2", "1", "2")):
         form(lesson, "4.1").get_by_role("textbox", name=f"[{place}]").fill(number)
     form(lesson, "4.1").get_by_role("button", name="Check").click()
-    of_three = "✗ Not yet. 2 of 3 values are right; the first that is not, 2, stands at [2]."
+    of_three = "✗ Not yet. 2 of 3 values are right; the first wrong one is 2, at [2]."
     expect(told(lesson, "4.1")).to_have_text(of_three)
     invalid = form(lesson, "4.1").locator("[aria-invalid=true]")
     expect(invalid).to_have_attribute("aria-label", "[2]")
 
     invariant = form(lesson, "6.1").get_by_role("button", name="invariant", exact=True)
     form(lesson, "6.1").get_by_role("button", name="equivariant").click()
-    expect(told(lesson, "6.1")).to_contain_text("Not yet. That is what the vectors are")
+    expect(told(lesson, "6.1")).to_contain_text("Not yet. That is true of the vectors")
     invariant.click()
     expect(told(lesson, "6.1")).to_contain_text("Right.")
 
@@ -120,7 +120,7 @@ def test_the_lessons_progress_and_the_contents_follow_the_answers(lesson: Page, 
     contents = lesson.context.new_page()
     contents.goto(index.as_uri())
     done = contents.locator(".vt-lessons .vt-done")
-    expect(done).to_have_text("0 of 6 answered")
+    expect(done).to_have_text("0 of 7 answered")
     titles = {name: f"{name} {exercise(name).title}" for name in ("1.1", "1.2")}
     lines = {name: lesson.locator("li", has_text=title) for name, title in titles.items()}
     field = form(lesson, "1.1").get_by_role("textbox", name="your number")
@@ -128,13 +128,13 @@ def test_the_lessons_progress_and_the_contents_follow_the_answers(lesson: Page, 
         field.fill(answer)
         field.press("Enter")
         expect(lines["1.1"]).to_have_text(f"{mark} {titles['1.1']}")
-    expect(done).to_contain_text("1 of 6 answered")  # in the tab that was open already
+    expect(done).to_contain_text("1 of 7 answered")  # in the tab that was open already
     lesson.reload()
     expect(lines["1.1"]).to_have_text(f"✓ {titles['1.1']}")
     expect(lines["1.2"]).to_have_text(f"○ {titles['1.2']}")
     assert lesson.evaluate("early") == 0  # Chromium would show an empty store, now and then
     lesson.goto(index.as_uri())
-    expect(lesson.locator(".vt-lessons .vt-done")).to_contain_text("1 of 6 answered")
+    expect(lesson.locator(".vt-lessons .vt-done")).to_contain_text("1 of 7 answered")
     assert lesson.evaluate("early") == 0
 
 
@@ -232,3 +232,34 @@ def test_lines_are_dragged_with_the_mouse_and_moved_by_buttons(lesson: Page) -> 
     asked.get_by_role("button", name="Down").click()
     asked.get_by_role("button", name="Leave out").click()
     assert first not in lines_in_order(lesson)
+
+
+def test_faulty_lines_are_chosen_and_changed_by_keys_and_kept(lesson: Page) -> None:
+    asked = form(lesson, "clinic.12")
+    check = asked.get_by_role("button", name="Check")
+    check.press("Enter")
+    expect(asked.get_by_role("alert")).to_have_text(
+        "No line is changed yet: choose one, and what should be in its place."
+    )
+    lines, instead = asked.get_by_role("option"), asked.get_by_role("group", name="in place of the chosen")
+    lines.first.focus()
+    expect(asked.get_by_text("This line is right: leave it as it is.")).to_have_count(1)
+    for _ in range(3):
+        lesson.keyboard.press("ArrowDown")
+    expect(asked.get_by_role("option", selected=True)).to_contain_text(
+        "nn.ModuleList([make_layer()] * n_layers)"
+    )
+    instead.get_by_role("button", name="copy.deepcopy").press("Enter")
+    check.press("Enter")
+    expect(told(lesson, "clinic.12")).to_contain_text("✗ Not yet. It still returns None")
+    lines.filter(has_text="x = layer(x)").focus()
+    instead.get_by_role("button", name="return x").press("Enter")
+    check.press("Enter")
+    expect(told(lesson, "clinic.12")).to_contain_text("✗ Not yet. There are six layers now, but all have")
+    lines.filter(has_text="make_layer()] * n_layers").focus()
+    instead.get_by_role("button", name="ModuleList([make_layer() for").press("Enter")
+    check.press("Enter")
+    expect(told(lesson, "clinic.12")).to_contain_text("✓ Right.")
+    lesson.reload()
+    expect(told(lesson, "clinic.12")).to_contain_text("✓ Right.")
+    expect(lines.filter(has_text="return x").locator("del")).to_have_text("x = layer(x)")

@@ -114,7 +114,7 @@ def test_a_head_is_switched_off(kept_page: Page, exported: Path, translator) -> 
     check_words(root, translator, [])
     expect(root.locator(".vt-came")).to_have_count(0)
     expect(root.locator(".vt-headline")).to_have_text("Reading teacher, encoder head 1·1 looks at his: 96%")
-    expect(root.locator(".vt-line")).to_contain_text("adds 0.104 to the loss: the most of 24 heads")
+    expect(root.locator(".vt-line")).to_contain_text("raises the loss by 0.104: the most of 24 heads")
     check_effects(root, vt.head_lab(translator).effects())
     switch = root.get_by_role("switch", name="encoder layer 1 head 1 is on")
     switch.click()  # on the arc that it cuts
@@ -305,7 +305,7 @@ def test_in_jupyterlab_a_late_answer_is_waited_for_and_shown(
     expect(root.locator(".vt-word")).to_have_count(0)
     is_answered("the cat sleeps")
     ask("the dog sleeps")
-    expect(root.locator(".vt-waits")).to_contain_text("The picture is still the one before.")
+    expect(root.locator(".vt-waits")).to_contain_text("The picture still shows the state before.")
     is_answered("the dog sleeps")
     lab.wait_for_value("late.sentence", "the dog sleeps")
     assert lab.errors == []
@@ -356,12 +356,12 @@ def test_in_jupyterlab_a_long_work_says_how_far_it_is_and_is_stopped(lab: LabPag
 
     lab.run("pause, passed = 0.2, 0")
     type_text(one, "the dog sleeps")
-    expect(line).to_contain_text("Computing. The picture is still the one before.")
+    expect(line).to_contain_text("Computing. The picture still shows the state before.")
     expect(other.locator(".vt-waits")).to_have_count(0)
     lab.screenshot("head-lab-waits")
     line.get_by_role("button", name="Stop").click()
     expect(line).to_have_count(0)
-    expect(one.get_by_role("alert")).to_contain_text("Stopped: the picture is the one before.")
+    expect(one.get_by_role("alert")).to_contain_text("Stopped: the picture shows the state before.")
     lab.wait_for_value("len(one._works)", 0)
     assert lab.value("(one.sentence, passed < 60)") == ("the cat sleeps", True)
 

@@ -112,7 +112,7 @@ def test_the_claim_is_judged_by_the_measurement(root: Locator, made: PositionLab
     for encoding in ENCODINGS:
         root.get_by_role("button", name=encoding, exact=True).click()
         knob.press("Home")
-        expect(headline).to_have_text("The sentence stands at position 0")
+        expect(headline).to_have_text("The sentence begins at position 0")
         expect(verdict).to_have_text("not moved yet")
         drag(root.page, knob.locator(".vt-knob"), 300, 0)
         made.encoding, made.shift = encoding, int(knob.get_attribute("aria-valuenow") or 0)

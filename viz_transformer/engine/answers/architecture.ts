@@ -1,8 +1,8 @@
 // The architecture's answers: what stands in every box for a sentence. widgets/architecture/live.py computes the same.
 
 import { keysValuesOf, type MultiHead, multiHeadAttention } from "../attention.ts";
-import { probabilities, topIds } from "../decoding/distribution.ts";
-import { type Embedding, embed } from "../embedding.ts";
+import { probabilities, topIds } from "../decoding/candidates.ts";
+import { embed, type Embedding } from "../embedding.ts";
 import {
   type AttentionChanges,
   attentionChanges,
@@ -11,7 +11,7 @@ import {
 } from "../interventions.ts";
 import { branch, type FeedForward, feedForward, merge } from "../layers.ts";
 import { sourceMask, targetMask } from "../masks.ts";
-import { concatenated, countTo, layerNorm, linear, makeMatrix, rowOf, type Matrix } from "../matrix.ts";
+import { concatenated, countTo, layerNorm, linear, makeMatrix, type Matrix, rowOf } from "../matrix.ts";
 import type { Config } from "../parameters.ts";
 import type { Stack } from "../stacks.ts";
 import type { Models } from "../text_model.ts";
@@ -148,7 +148,6 @@ function runSublayer(
   return { output: attended.output, weights: attended.weights[0] };
 }
 
-/** The words' vectors before anything is added to them. */
 function wordsAlone({ words, scale }: Embedding, ids: number[]) {
   const rows = concatenated(ids.map((id) => rowOf(words, id)));
   return makeMatrix(
@@ -158,7 +157,6 @@ function wordsAlone({ words, scale }: Embedding, ids: number[]) {
   );
 }
 
-/** The likeliest tokens of each position, with their probabilities. */
 function likeliest(logits: Matrix, tokens: string[]) {
   return countTo(logits.rows).map((position) => {
     const row = probabilities(rowOf(logits, position)); // [vocab]

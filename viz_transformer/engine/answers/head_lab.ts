@@ -1,8 +1,8 @@
 // The head lab's answers: what a model says with heads scaled or switched off. widgets/head_lab/live.py and
 // widgets/head_lab/view.py give the same.
 
-import { newestOf } from "../remembered.ts";
 import type { HeadChange } from "../interventions.ts";
+import { newestOf } from "../reuse.ts";
 import type { AnyTextModel, Models } from "../text_model.ts";
 import type { AttentionWeights, Kind, Trace } from "../trace.ts";
 import { MASK } from "../vocabulary.ts";
@@ -51,7 +51,6 @@ function foundTokens(task: string, trace: Trace, target: string[]) {
   return task === "fill" ? [target[trace.sourceTokens.indexOf(MASK)]] : trace.queryTokens("decoder");
 }
 
-/** The kinds of attention that a trace has, each with its weights. */
 function kindsOf({ attention }: Trace) {
   return Object.entries(attention) as [Kind, AttentionWeights][];
 }

@@ -1,8 +1,7 @@
 // A padded batch and the mask over it, as a mask lab's request holds them: tokens become ids.
 
-import { UserError, shortened } from "../errors.ts";
+import { repr, shortened, UserError } from "../errors.ts";
 import { causalMask, joinMasks, paddingMask } from "../masks.ts";
-import { repr } from "../repr.ts";
 import type { Kind } from "../trace.ts";
 import type { Vocabulary } from "../vocabulary.ts";
 
@@ -66,7 +65,6 @@ function isBatch(given: Partial<Batch> | null, kind: Kind): given is Batch {
   );
 }
 
-/** The right mask of each kind of attention for one sentence. */
 function correctMasks(source: number[], target: number[], padId: number) {
   return {
     encoder: paddingMask(source, padId), // [source, source]

@@ -2,19 +2,18 @@
 //
 // widgets/mask_lab/live.py answers the same requests in Python.
 
-import { UserError } from "../errors.ts";
+import { probabilities, topIds } from "../decoding/candidates.ts";
+import { repr, UserError } from "../errors.ts";
 import { attentionLayers } from "../interventions.ts";
-import { newestOf } from "../remembered.ts";
-import { repr } from "../repr.ts";
-import { outputsOf, readSentence, type Reading } from "../rereading.ts";
-import { type Batch, float32View, readBatch, SIDES_OF, type MaskedSentence } from "./mask_batch.ts";
-import { waysReply } from "./mask_formulas.ts";
-import { probabilities, topIds } from "../decoding/distribution.ts";
 import { countTo, type Matrix, rowOf } from "../matrix.ts";
 import type { Model } from "../model.ts";
+import { outputsOf, type Reading, readSentence } from "../rereading.ts";
+import { newestOf } from "../reuse.ts";
 import type { AnyTextModel, Models } from "../text_model.ts";
 import type { Kind } from "../trace.ts";
 import type { Side, Vocabulary } from "../vocabulary.ts";
+import { type Batch, float32View, type MaskedSentence, readBatch, SIDES_OF } from "./mask_batch.ts";
+import { waysReply } from "./mask_formulas.ts";
 
 const MASK_ASKS = ["leaks", "formulas", "libraries", "eager"];
 const SPARE_POSITIONS = 2; // positions that the longer batch needs
@@ -101,7 +100,6 @@ function leaksReply(
   };
 }
 
-/** Of each model's newest request. */
 const newestLeaks = new WeakMap<Model, Map<string, Leaks>>();
 
 type Leaks = ReturnType<typeof leaksOf>;
@@ -150,7 +148,6 @@ function readable(kind: Kind, { source, target, mask, correct }: MaskedSentence)
   return { source, target, masks: { ...correct, [kind]: mask } };
 }
 
-/** The sentences with more padding. */
 function readLonger(vocabulary: Vocabulary, kind: Kind, sentences: MaskedSentence[], given: Longer) {
   const longer = readBatch(vocabulary, kind, given);
   const query = SIDES_OF[kind].query;

@@ -4,7 +4,7 @@
 import { NotInPage } from "../errors.ts";
 import type { AnyTextModel, Models } from "../text_model.ts";
 import type { Trace } from "../trace.ts";
-import { rawTrace } from "./raw_trace.ts";
+import { rawTrace } from "./bytes.ts";
 
 /** By the room's key, the values of its traits that show a text. */
 const FOLLOWING: Record<string, (model: AnyTextModel, text: string) => object> = {

@@ -2,10 +2,10 @@
 // and what to type instead. widgets/translation_lab/live.py answers the same requests in the kernel.
 
 import { NotInPage, SeveralSentencesError, UnknownWordError, UserError } from "../errors.ts";
-import { joinTokens } from "../marks.ts";
-import type { Vocabulary } from "../vocabulary.ts";
-import { rawTrace } from "./raw_trace.ts";
+import { joinTokens } from "../spelling.ts";
 import type { Translator } from "../translator.ts";
+import type { Vocabulary } from "../vocabulary.ts";
+import { rawTrace } from "./bytes.ts";
 
 const MOST_SUGGESTIONS = 3;
 

@@ -1,22 +1,22 @@
 // Beam search, with every candidate of every step; viz_transformer/decoding/beam.py does the same.
 
 import shared from "../../shared.json" with { type: "json" };
-import { UserError } from "../errors.ts";
-import { repr } from "../repr.ts";
+import { repr, UserError } from "../errors.ts";
 import type { Model } from "../model.ts";
+import type { Vocabulary } from "../vocabulary.ts";
 import {
   type Beam,
   type Finished,
   type Found,
   type Hypothesis,
-  type Row,
+  logSumExp,
   recordStep,
+  type Row,
   type Search,
   type Step,
+  topIds,
 } from "./candidates.ts";
 import { isWhole, openText, type TextOptions } from "./constraints.ts";
-import { logSumExp, topIds } from "./distribution.ts";
-import type { Vocabulary } from "../vocabulary.ts";
 
 const { beam: MOST_BEAMS, length_penalty: MOST_PENALTY } = shared.limits;
 

@@ -1,12 +1,11 @@
 // The candidates of a beam search's step, and what became of each: viz_transformer/decoding/recorder.py
 // does the same.
 
-import { joinTokens } from "../marks.ts";
+import { repr } from "../errors.ts";
 import { concatenated } from "../matrix.ts";
-import { repr } from "../repr.ts";
+import { joinTokens } from "../spelling.ts";
 import type { AttentionWeights } from "../trace.ts";
 import type { OpenText } from "./constraints.ts";
-import { topIds } from "./distribution.ts";
 
 const N_PROBABLE = 8; // how much of each distribution's top is kept
 
@@ -172,4 +171,36 @@ function stacked({ steps, config }: Beam, kind: "decoder" | "cross"): AttentionW
     shape: [rows.length, nLayers, nHeads, rows[0].length / (nLayers * nHeads)],
     data: concatenated(rows),
   };
+}
+
+/** The logarithm of the sum of all exponentials. */
+export function logSumExp(logits: ArrayLike<number>) {
+  let [largest, sum] = [-Infinity, 0];
+  for (let id = 0; id < logits.length; id++) largest = Math.max(largest, logits[id]);
+  for (let id = 0; id < logits.length; id++) sum += Math.exp(logits[id] - largest);
+  return largest + Math.log(sum);
+}
+
+/** Natural log-probabilities of logits [vocab]. */
+export function logProbabilities(logits: ArrayLike<number>) {
+  const total = logSumExp(logits);
+  return Float64Array.from(logits, (logit) => logit - total); // [vocab]
+}
+
+/** The probabilities of logits [vocab]. */
+export function probabilities(logits: ArrayLike<number>) {
+  return logProbabilities(logits).map(Math.exp); // [vocab]
+}
+
+/** The ids of the `n` largest values, of equal ones the lower id first; -Infinity is no value. */
+export function topIds(values: ArrayLike<number>, n: number) {
+  const ids: number[] = [];
+  for (let id = 0; id < values.length; id++) {
+    const value = values[id];
+    if (value === -Infinity || (ids.length === n && value <= values[ids[n - 1]])) continue;
+    let at = Math.min(ids.length, n - 1);
+    for (; at > 0 && values[ids[at - 1]] < value; at--) ids[at] = ids[at - 1];
+    ids[at] = id;
+  }
+  return ids;
 }

@@ -1,14 +1,19 @@
 // Sampling: words drawn from the distribution, or from its top k or top p;
 // viz_transformer/decoding/sampling.py does the same, and draws the same words with the same seed.
 
-import { UserError } from "../errors.ts";
-import { makeRandom } from "../random.ts";
-import { repr } from "../repr.ts";
+import { repr, UserError } from "../errors.ts";
 import type { Model } from "../model.ts";
-import type { Hypothesis, Search, Step } from "./candidates.ts";
-import { isWhole, type OpenText, openText, type TextOptions } from "./constraints.ts";
-import { logProbabilities, probabilities, topIds } from "./distribution.ts";
+import { makeRandom } from "../random.ts";
 import type { Vocabulary } from "../vocabulary.ts";
+import {
+  type Hypothesis,
+  logProbabilities,
+  probabilities,
+  type Search,
+  type Step,
+  topIds,
+} from "./candidates.ts";
+import { isWhole, type OpenText, openText, type TextOptions } from "./constraints.ts";
 
 const N_SHOWN = 12; // how much of each distribution's top is kept
 

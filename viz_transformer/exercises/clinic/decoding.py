@@ -104,21 +104,21 @@ def _scores_are_sums(search: Any) -> bool:
 COPIED = HiddenTests(
     (
         Property(
-            "each hypothesis once",
+            "each hypothesis is returned once",
             _each_once,
-            "Finished hypotheses are still copied: what has ended stays in the beam, and is added "
-            "to the finished ones again at each step.",
+            "Finished hypotheses are still copied: they stay in the beam and are added to the finished "
+            "ones again at each step.",
         ),
         Property(
-            "everything found has ended",
+            "every result ends with <eos>",
             _all_ended,
-            "Something is among the finished that has no <eos> at its end, or goes on behind it.",
+            "One of the finished hypotheses does not end with <eos>, or continues after it.",
         ),
         Property(
-            "a wide beam finds all",
+            "a wide beam finds all texts",
             _wide_beam_finds_all,
-            "A beam wide enough for everything should find all 40 texts of up to three words, and "
-            "some are missing: whatever ends must be noted, at whatever step it does.",
+            "A wide enough beam should find all 40 texts of up to three words, but some are missing: add "
+            "every hypothesis that ends to the finished ones, at every step.",
         ),
         Property(
             "scores are sums of log-probabilities",
@@ -128,16 +128,17 @@ COPIED = HiddenTests(
     ),
     _search(_leave),
     (
-        WrongAnswer("each hypothesis once", _search(_stay)),
-        WrongAnswer("everything found has ended", _search(_take_all)),
+        WrongAnswer("each hypothesis is returned once", _search(_stay)),
+        WrongAnswer("every result ends with <eos>", _search(_take_all)),
         WrongAnswer(
-            "a wide beam finds all",
+            "a wide beam finds all texts",
             _search(_forget),
-            "Nothing is found at all: a hypothesis that has ended leaves the beam, and nobody has noted it.",
+            "No text is found: hypotheses that have ended are removed from the beam without being added "
+            "to the finished ones.",
         ),
-        WrongAnswer("a wide beam finds all", _search(_note_the_first)),
+        WrongAnswer("a wide beam finds all texts", _search(_note_the_first)),
     ),
-    "Finished once, counted once, and its place in the beam is free for another.",
+    "Each finished hypothesis is returned once, and its place in the beam is free for another.",
     lambda search: search(toy_step, 3, 8),
 )
 
@@ -148,7 +149,18 @@ EXERCISES = (
         COPIED,
         (
             "Print the beam at each step, and follow one hypothesis that has ended.",
-            "After the finished ones are noted, let the beam keep only those that have not ended.",
+            "After adding the finished ones to the list, keep only those that have not ended in the beam.",
         ),
+        repairs={
+            "                grown.append((words, log_prob))": ("",),
+            "        beam = grown[:width]": (
+                '        beam = [each for each in grown[:width] if each[0][-1] != "<eos>"]',
+            ),
+            '        finished += [each for each in beam if each[0][-1] == "<eos>"]': (
+                "        finished += beam",
+                '        finished += [each for each in beam if each[0][-1] == "<eos>"]\n'
+                '        beam = [each for each in beam if each[0][-1] != "<eos>"]',
+            ),
+        },
     ),
 )

@@ -27,7 +27,7 @@ def _one_largest_for_all(scores: Tensor) -> Tensor:
     return _overflows(scores - scores.max())
 
 
-def _mean_taken_away(scores: Tensor) -> Tensor:
+def _mean_subtracted(scores: Tensor) -> Tensor:
     return _overflows(scores - scores.mean(-1, keepdim=True))
 
 
@@ -60,7 +60,7 @@ def _along(largest: int, total: int) -> Callable[[Tensor], Tensor]:
     return softmax
 
 
-def _nan_painted_over(scores: Tensor) -> Tensor:
+def _nan_replaced(scores: Tensor) -> Tensor:
     return _overflows(scores).nan_to_num()
 
 
@@ -88,60 +88,60 @@ SOFTMAX = Function(
     (
         Mistake(
             _overflows,
-            "It still overflows: e^1000 is more than a float can hold, and infinity divided by "
-            "infinity is NaN. Which number may be taken away from all scores of a row without "
-            "changing one weight?",
+            "It still overflows: e^1000 is more than a float can hold, and infinity divided by infinity "
+            "is NaN. Which number can you subtract from all scores of a row without changing a weight?",
         ),
         Mistake(
             _one_largest_for_all,
-            "One largest score for the whole table: a row whose scores are 1000 below it becomes "
-            "0 divided by 0. Each row has a largest score of its own.",
+            "You took one largest score for the whole table: a row whose scores are 1000 below it becomes "
+            "0 divided by 0. Subtract the largest score of each row.",
         ),
         Mistake(
-            _mean_taken_away,
-            "You took the mean away. Of the scores 1000 and 0 that leaves 500, and e^500 "
-            "overflows too. Nothing above 0 should be left.",
+            _mean_subtracted,
+            "You subtracted the mean. The scores 1000 and 0 become 500 and −500, and e^500 overflows too. "
+            "Subtract a number after which no score is above 0.",
         ),
         Mistake(
             _clamped,
-            "Cut off at a limit, the scores 1000 and 999 become equal, and so do their weights. "
-            "Move the whole row instead of cutting its top off.",
+            "You limited the scores, so 1000 and 999 become equal, and so do their weights. Subtract the "
+            "same number from the whole row instead.",
         ),
         Mistake(
             _along(0, -1),
-            "You took the largest score of each column away. A score of 1000 in a row of small "
-            "ones then stays as large as it was. Which axis holds the scores of one row?",
+            "You subtracted the largest score of each column. A score of 1000 in a row of small ones may "
+            "then still be too large. Which axis holds the scores of one row?",
         ),
         Mistake(
             _without_keepdim(largest=True, total=False),
-            "Nothing overflows now, but the sums of the rows lie down as a row: each column is "
-            "divided by another row's sum, or the shapes do not fit. keepdim=True keeps the axis.",
+            "It no longer overflows, but the sums have lost an axis, and broadcasting takes them as a "
+            "row: each column is divided by another row's sum, or the shapes do not fit. keepdim=True "
+            "keeps the axis.",
         ),
         Mistake(
             _without_keepdim(largest=False, total=True),
-            "That works for a single row. In a table, the largest scores of the rows lie down as a "
-            "row, so each column loses another row's largest score, or the shapes do not fit. "
-            "keepdim=True keeps the axis.",
+            "That works for a single row. In a table, the largest scores have lost an axis, and "
+            "broadcasting takes them as a row: another row's largest is subtracted, or the shapes do not "
+            "fit. keepdim=True keeps the axis.",
         ),
         Mistake(
             _without_keepdim(largest=False, total=False),
-            "That works for a single row. In a table, the largest scores and the sums both lie down "
-            "as a row, and broadcasting pairs them with the columns. Both need keepdim=True.",
+            "That works for a single row. In a table, the largest scores and the sums both lose an axis, "
+            "and broadcasting pairs them with the columns. Both need keepdim=True.",
         ),
         Mistake(
             _overflows_without_keepdim,
-            "It still overflows, and the sums have lost keepdim=True, which kept each of them beside "
-            "its own row. Put that back, then make the largest exponent of each row 0.",
+            "It still overflows, and the sums have lost keepdim=True, which pairs each of them with its "
+            "own row. Put that back, then make the largest exponent of each row 0.",
         ),
         Mistake(
             _along(0, 0),
-            "That works for a single row. In a table, axis 0 runs down a column, so it is the columns "
-            "that add up to 1. The scores of one row stand along the last axis, -1.",
+            "That works for a single row. In a table, axis 0 runs down a column, so the columns sum to 1. "
+            "The scores of one row are along the last axis, -1.",
         ),
         Mistake(
             _along(-1, 0),
-            "The largest score is taken along the right axis, the sum along the wrong one: axis 0 adds "
-            "up a column. The weights of one row stand along the last axis, -1.",
+            "The largest score is taken along the right axis, the sum along the wrong one: axis 0 adds up "
+            "a column. The weights of one row are along the last axis, -1.",
         ),
         Mistake(
             _along(1, 1),
@@ -149,23 +149,22 @@ SOFTMAX = Function(
             "many there are.",
         ),
         Mistake(
-            _nan_painted_over,
-            "You replaced each NaN with 0, so the largest score of its row gets no weight at all. "
-            "Keep e^score from overflowing instead.",
+            _nan_replaced,
+            "You replaced each NaN with 0, so the largest score of its row gets no weight at all. Prevent "
+            "the overflow of e^score instead.",
         ),
         Mistake(
             _one_total_for_all,
-            "All weights of the table together add up to 1. Each row is to add up to 1: over which "
-            "axis do you sum?",
+            "All weights of the table together sum to 1. Each row must sum to 1: over which axis do you sum?",
         ),
         Mistake(
             _one_row_only,
-            "That works for a single row. In a table, each row has a largest score of its own and a "
-            "sum of its own: take both along the last axis, -1.",
+            "That works for a single row. In a table, each row has its own largest score and its own sum: "
+            "take both along the last axis, -1.",
         ),
     ),
-    right="Taking the same number from every score of a row changes no weight, and nothing above "
-    "e^0 = 1 is left. Every library does this.",
+    right="Subtracting the same number from every score of a row changes no weight, and no exponential is "
+    "larger than e^0 = 1. Every library does this.",
 )
 
 # -- 2: positions ----------------------------------------------------------------------------------
@@ -203,25 +202,26 @@ POSITIONS = Function(
     (
         Mistake(
             _along_the_batch,
-            "Still along the batch: len(x) counts sentences, so every word of sentence 0 gets row "
-            "0 and every word of sentence 1 gets row 1. Which axis of x counts positions?",
+            "The rows are still added along the batch axis: len(x) counts sentences, so every word of "
+            "sentence 0 gets row 0 and every word of sentence 1 gets row 1. Which axis of x counts "
+            "positions?",
         ),
         Mistake(
             _length_on_the_batch_axis,
-            "You cut as many rows as there are positions, but unsqueeze(1) still lays them along "
-            "the batch axis. Compare the two shapes from the right.",
+            "You took as many rows as there are positions, but unsqueeze(1) still adds them along the "
+            "batch axis. Compare the two shapes from the right.",
         ),
         Mistake(
             _one_row_for_all,
-            "That is one row of the table, the same for every position. A slice takes several.",
+            "That is one row of the table, the same for every position. Take several with a slice.",
         ),
         Mistake(
             _whole_table,
-            "You add the whole table. It is as long as the longest sentence may be; cut it to the "
-            "length of these.",
+            "You add the whole table. It is as long as the longest possible sentence: take only as many "
+            "rows as these have positions.",
         ),
     ),
-    right="The same sentence now gives the same vectors wherever it stands in its batch.",
+    right="The same sentence now gives the same vectors at any position in its batch.",
 )
 
 # -- 3: additive scores ----------------------------------------------------------------------------
@@ -260,27 +260,27 @@ ADDITIVE = Function(
     (
         Mistake(
             _paired_off,
-            "Still paired off: query 0 meets key 0 alone, query 1 meets key 1. Queries and keys "
-            "got their new axis in the same place, so nothing is spread out against anything.",
+            "Query 0 is still scored with key 0 only, and query 1 with key 1. Queries and keys got their "
+            "new axis in the same position, so broadcasting does not form all pairs.",
         ),
         Mistake(
             _both_in_axis_two,
-            "Both new axes moved, and both stand in the same place again. One of the two needs it "
-            "before its words, the other behind them.",
+            "You moved both new axes, and both are in the same position again. One of the two needs its "
+            "new axis before the axis of its words, the other after it.",
         ),
         Mistake(
             _keys_first,
-            "Every pair is there now, but the rows are keys: this is [batch, key, query]. A row of "
-            "scores belongs to a query.",
+            "Every pair has a score now, but the rows are keys: this is [batch, key, query]. Each row "
+            "must belong to a query.",
         ),
         Mistake(
             _without_tanh,
-            "The tanh is gone. Without it the score is a number for the query plus a number for "
-            "the key, and softmax drops the first: every query would look alike.",
+            "The tanh is missing. Without it the score is a number for the query plus a number for the "
+            "key, and the first does not change the softmax: every query gets the same weights.",
         ),
     ),
-    right="n_q queries and n_k keys now give n_q × n_k scores, also where the two numbers are "
-    "equal and nothing would have complained.",
+    right="n_q queries and n_k keys now give n_q × n_k scores, also where the two numbers are equal and "
+    "the mistake raised no error.",
 )
 
 EXERCISES = (
@@ -293,6 +293,18 @@ EXERCISES = (
             "e^(s − m) / Σ e^(s − m) is the same for every m. Choose m so that the largest "
             "exponent of the row is 0; keepdim=True keeps the axis.",
         ),
+        repairs={
+            "    exponentials = torch.exp(scores)": (
+                "    exponentials = torch.exp(scores - scores.max())",
+                "    exponentials = torch.exp(scores.clamp(max=80.0))",
+                "    exponentials = torch.exp(scores - scores.amax(-1, keepdim=True))",
+                "    exponentials = torch.exp(scores - scores.mean(-1, keepdim=True))",
+            ),
+            "    return exponentials / exponentials.sum(-1, keepdim=True)": (
+                "    return exponentials / exponentials.sum()",
+                "    return (exponentials / exponentials.sum(-1, keepdim=True)).nan_to_num()",
+            ),
+        },
     ),
     Exercise(
         "clinic.2",
@@ -300,9 +312,17 @@ EXERCISES = (
         POSITIONS,
         (
             "Read the shapes from the right: x is [batch, position, d_model]. What is len(x)?",
-            "A table cut to [position, d_model] needs no new axis: it is the same for all "
+            "A slice of the table, [position, d_model], needs no new axis: it is the same for all "
             "sentences, and torch adds the missing axis in front.",
         ),
+        repairs={
+            "    return x + table[: len(x)].unsqueeze(1)": (
+                "    return x + table[: x.shape[1]].unsqueeze(1)",
+                "    return x + table[: x.shape[1]]",
+                "    return x + table",
+                "    return x + table[x.shape[1]]",
+            )
+        },
     ),
     Exercise(
         "clinic.3",
@@ -311,7 +331,13 @@ EXERCISES = (
         (
             "Write down the shapes of both sides of the + with n_q = 2 and n_k = 3. What shape "
             "should their sum have?",
-            "Wanted is [batch, n_q, n_k, d_a]. So the queries come as [batch, n_q, 1, d_a]; and the keys?",
+            "The sum must be [batch, n_q, n_k, d_a], so the queries must be [batch, n_q, 1, d_a]. What "
+            "must the keys be?",
         ),
+        repairs={
+            "    q = (query @ w_q).unsqueeze(1)": ("    q = (query @ w_q).unsqueeze(2)",),
+            "    k = (key @ w_k).unsqueeze(1)": ("    k = (key @ w_k).unsqueeze(2)",),
+            "    return torch.tanh(q + k) @ v": ("    return (q + k) @ v",),
+        },
     ),
 )

@@ -27,11 +27,11 @@ def _attention_by(weights_of: Callable[[Tensor, Tensor], Tensor]) -> Callable[..
     return attention
 
 
-def _barred(scores: Tensor, mask: Tensor) -> Tensor:
+def _masked(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
 
-def _bars_the_words(scores: Tensor, mask: Tensor) -> Tensor:
+def _inverted(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(mask, -math.inf).softmax(-1)
 
 
@@ -51,30 +51,30 @@ def _heads_and_mask(rng: np.random.Generator) -> tuple[Tensor, ...]:
 
 
 POLARITY = Function(
-    _attention_by(_barred),
+    _attention_by(_masked),
     _heads_and_mask,
     (
         Mistake(
-            _attention_by(_bars_the_words),
-            "Still upside down: masked_fill fills where its mask is True, and here True means "
-            "“may attend”. So it hides exactly what should be seen.",
+            _attention_by(_inverted),
+            "The mask is still inverted: masked_fill fills where its mask is True, and here True means "
+            "“may attend”. So it hides exactly the allowed keys.",
         ),
         Mistake(
             _attention_by(_filled_with_zero),
-            "The right places, but 0 (or 1e-9) is a score like any other: e^0 = 1 is a fair share "
-            "of the weight. Which score has e^score = 0?",
+            "The right cells are filled, but 0 (or 1e-9) is a score like any other: e^0 = 1 still gives "
+            "the key a weight. For which score is e^score = 0?",
         ),
         Mistake(
             _attention_by(_masked_afterwards),
-            "Masked after the softmax, the hidden words have taken their share already, and the "
-            "rows no longer add up to 1. Mask the scores.",
+            "You masked after the softmax, so the hidden words already have part of the weight, and the "
+            "rows no longer sum to 1. Mask the scores.",
         ),
     ),
-    right="Two libraries, two polarities: scaled_dot_product_attention means what this excerpt "
-    "means, nn.MultiheadAttention the opposite. Write the meaning beside every mask.",
+    right="In scaled_dot_product_attention True means the same as in this excerpt, in "
+    "nn.MultiheadAttention the opposite. Write the meaning beside every mask.",
 )
 
-# -- 5: a row of nothing ---------------------------------------------------------------------------
+# -- 5: a row without keys -------------------------------------------------------------------------
 
 
 def _safe_weights(scores: Tensor, mask: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ def _padding_gets_zeros(weights_of: Callable[..., Tensor]) -> bool:
     return is_close(weights[2], torch.zeros(4, 4))
 
 
-def _hidden_get_nothing(weights_of: Callable[..., Tensor]) -> bool:
+def _hidden_get_no_weight(weights_of: Callable[..., Tensor]) -> bool:
     weights = weights_of(random_vectors(3, 4, 4), _words())
     hidden = weights.masked_select(~_words().expand_as(weights))
     return bool((hidden.nan_to_num() == 0).all())
@@ -127,41 +127,41 @@ def _gradients_are_finite(weights_of: Callable[..., Tensor]) -> bool:
     return scores.grad is not None and bool(scores.grad.isfinite().all())
 
 
-def _with_loud_padding(weights_of: Callable[..., Tensor]) -> Tensor:
+def _with_large_padding(weights_of: Callable[..., Tensor]) -> Tensor:
     return weights_of(random_vectors(3, 4, 4).masked_fill(~_words(), 500.0), _words())
 
 
-def _loud_padding_changes_nothing(weights_of: Callable[..., Tensor]) -> bool:
+def _large_padding_is_ignored(weights_of: Callable[..., Tensor]) -> bool:
     quiet = weights_of(random_vectors(3, 4, 4), _words())
-    return is_close(_with_loud_padding(weights_of)[:2], quiet[:2])
+    return is_close(_with_large_padding(weights_of)[:2], quiet[:2])
 
 
 EMPTY_ROW = HiddenTests(
     (
         Property(
             "hidden words get no weight",
-            _hidden_get_nothing,
-            "Some weight lands on a hidden word. If every word of a row is hidden, softmax shares "
-            "the whole 1 out among them: such a row has to become zeros.",
+            _hidden_get_no_weight,
+            "A hidden word gets some weight. If every word of a row is hidden, softmax still distributes "
+            "a weight of 1 among them: such a row must become zeros.",
         ),
         Property(
             "a sentence of padding gets zeros",
             _padding_gets_zeros,
-            "The sentence of padding still gets NaN: its weights add up to 0, and 0 divided by 0 "
-            "is no number. Ask first whether the row may see anything.",
+            "The sentence of padding still gives NaN: its weights sum to 0, and 0 divided by 0 is NaN. "
+            "Test first whether the row has a key that is not hidden.",
         ),
-        Property("rows sum to one", _rows_sum_to_one, "A row that may see something must add up to 1."),
+        Property("rows sum to one", _rows_sum_to_one, "A row with at least one allowed key must sum to 1."),
         Property(
             "gradients are finite",
             _gradients_are_finite,
-            "The weights are fine, and their gradients are NaN: the NaN was covered up behind the "
-            "division, and the way back leads through it. It must never arise.",
+            "The weights are right, but their gradients are NaN: you replaced the NaN after the division, "
+            "and the gradient still passes through the division. Prevent the NaN instead.",
         ),
         Property(
-            "loud padding changes nothing",
-            _loud_padding_changes_nothing,
-            "A hidden word with the score 500 takes all the weight before it is hidden, and "
-            "nothing is left to share out. Hide it before the softmax.",
+            "padding with large scores changes no weight",
+            _large_padding_is_ignored,
+            "A hidden word with the score 500 takes all the weight before it is hidden, so the other "
+            "weights are 0. Hide it before the softmax.",
         ),
     ),
     _safe_weights,
@@ -169,20 +169,20 @@ EMPTY_ROW = HiddenTests(
         WrongAnswer("a sentence of padding gets zeros", _zero_by_zero),
         WrongAnswer(
             "a sentence of padding gets zeros",
-            _barred,
-            "Hidden before the softmax, as it should be. But the sentence of padding has nothing "
-            "left: a softmax over −∞ alone is 0 divided by 0 again. Take a number that is very "
-            "low and no infinity, and then see to the rows that may see nothing.",
+            _masked,
+            "You mask before the softmax, which is right. But for the sentence of padding, the softmax of "
+            "−∞ alone is 0 divided by 0 again. Use a very low finite number instead, and then set the "
+            "rows whose keys are all hidden to 0.",
         ),
         WrongAnswer("hidden words get no weight", _shared_out),
         WrongAnswer("gradients are finite", _nan_hidden),
-        WrongAnswer("loud padding changes nothing", _a_little_added),
+        WrongAnswer("padding with large scores changes no weight", _a_little_added),
     ),
     "One sentence of padding no longer spoils the loss of its whole batch.",
-    _with_loud_padding,
+    _with_large_padding,
 )
 
-# -- 6: the wrong slot -----------------------------------------------------------------------------
+# -- 6: the wrong argument -------------------------------------------------------------------------
 
 
 def _future(length: int) -> Tensor:
@@ -193,7 +193,7 @@ def _causal(attention: nn.MultiheadAttention, x: Tensor) -> Tensor:
     return attention(x, x, x, attn_mask=_future(x.shape[1]))[0]
 
 
-def _in_the_wrong_slot(attention: nn.MultiheadAttention, x: Tensor) -> Tensor:
+def _as_padding_mask(attention: nn.MultiheadAttention, x: Tensor) -> Tensor:
     return attention(x, x, x, key_padding_mask=_future(x.shape[1]))[0]
 
 
@@ -247,21 +247,21 @@ WRONG_SLOT = HiddenTests(
         Property(
             "equal sentences get equal vectors",
             _sentences_are_alike,
-            "Still in the wrong slot: key_padding_mask is [batch, key], so row 0 of the causal "
-            "mask became the padding of sentence 0, row 1 that of sentence 1. It ran because there "
+            "The mask is still the wrong argument: key_padding_mask is [batch, key], so row 0 of the "
+            "causal mask became the padding of sentence 0, row 1 that of sentence 1. It ran because there "
             "are as many sentences as words.",
         ),
         Property(
             "no leak from the future",
             _future_is_hidden,
-            "A later word moves an earlier output. In nn.MultiheadAttention True means “may not "
+            "An earlier output changes with a later word. In nn.MultiheadAttention True means “may not "
             "attend”: which words does your mask hide?",
         ),
         Property(
-            "the past is seen",
+            "earlier words are attended to",
             _past_is_seen,
-            "No future leaks, but the last word does not see the first one either. A causal mask "
-            "hides only what comes later.",
+            "Later words do not leak, but the last word does not attend to the first one either. A causal "
+            "mask hides only later words.",
         ),
         Property(
             "any batch, any length",
@@ -272,22 +272,22 @@ WRONG_SLOT = HiddenTests(
     ),
     _causal,
     (
-        WrongAnswer("equal sentences get equal vectors", _in_the_wrong_slot),
+        WrongAnswer("equal sentences get equal vectors", _as_padding_mask),
         WrongAnswer("no leak from the future", _the_past_hidden),
         WrongAnswer(
             "no leak from the future",
             _no_mask,
-            "Without any mask every word sees the whole sentence, the future too. The mask is "
-            "right; give it to another argument.",
+            "Without any mask every word attends to the whole sentence, later words too. The mask is "
+            "right, but it must be another argument.",
         ),
-        WrongAnswer("the past is seen", _itself_alone),
+        WrongAnswer("earlier words are attended to", _itself_alone),
         WrongAnswer("any batch, any length", _fixed_size),
     ),
-    "A mask of who may look at whom goes to attn_mask, one of which words are none to key_padding_mask.",
+    "attn_mask shows which query may attend to which key, and key_padding_mask which keys are padding.",
     lambda causal: causal(_attention(), random_vectors(4, 4, 8)),
 )
 
-# -- 7: whose padding ------------------------------------------------------------------------------
+# -- 7: the wrong padding --------------------------------------------------------------------------
 
 
 def _masks(cross: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
@@ -320,32 +320,32 @@ WHOSE_PADDING = Function(
     (
         Mistake(
             _masks(lambda source, target: target[:, None, None]),
-            "Still the target's padding. In cross-attention the queries are words of the target; "
-            "whose words are the keys? A mask hides keys.",
+            "The mask still comes from the target's padding. A mask hides keys. In cross-attention the "
+            "queries are words of the target; of which sentence are the keys?",
         ),
         Mistake(
             _masks(lambda source, target: source[:, None, :, None]),
-            "The right sentence, along the wrong axis: [batch, 1, source, 1] hides queries. The "
-            "keys are the last axis.",
+            "The mask comes from the right sentence, but [batch, 1, source, 1] hides queries. The keys "
+            "are the last axis.",
         ),
         Mistake(
             _masks(lambda source, target: ~source[:, None, None]),
-            "The right sentence, upside down: here True means “may attend”.",
+            "The mask comes from the right sentence, but it is inverted: here True means “may attend”.",
         ),
         Mistake(
             _masks(lambda source, target: source[:, None, None] & target[:, None, :, None]),
-            "This also hides the rows of the target's padding. They stand for nothing, and the "
-            "loss leaves them out; hidden, each becomes a row that may see nothing.",
+            "This also masks the rows of the target's padding. The loss leaves these rows out anyway, and "
+            "with every key hidden they give NaN.",
         ),
     ),
-    right="Whatever the task: a padding mask is made of the ids of the keys.",
+    right="A padding mask is always made from the ids of the keys.",
 )
 
 # -- 8: source as target ---------------------------------------------------------------------------
 
 
 class SmallDecoder(nn.Module):
-    """A decoder in small: it reads the source whole, and of the target what has been written."""
+    """A small decoder: it reads the whole source, and the target up to each position."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -395,24 +395,24 @@ NEXT_WORD = Function(
     (
         Mistake(
             _copies_the_source,
-            "Still the source on both sides: the decoder reads the very words that it should "
-            "write, and the translation is not used at all. It learns to copy.",
+            "The source is still used twice: the decoder reads the words that it must predict, and the "
+            "translation is not used at all. It learns to copy.",
         ),
         Mistake(
             _reads_what_it_writes,
-            "The right sentence now, but at each position the decoder reads the word that it is to "
-            "write there. One of the two must stand a place further.",
+            "The sentence is right now, but at each position the decoder reads the word that it must "
+            "predict. Shift one of the two by one position.",
         ),
         Mistake(
             _backwards,
-            "Shifted the wrong way: it reads a word and has to say the one before.",
+            "The shift has the wrong direction: the decoder reads a word and must predict the one before it.",
         ),
         Mistake(
             _padding_counts,
-            "Padding counts as words to be written. Leave it out: ignore_index.",
+            "The loss counts padding as words to predict. Leave it out with ignore_index.",
         ),
     ),
-    right="This is teacher forcing: from each word and those before it, the next one.",
+    right="This is teacher forcing: each word is predicted from the right words before it.",
 )
 
 EXERCISES = (
@@ -422,19 +422,39 @@ EXERCISES = (
         POLARITY,
         (
             "Give it a mask that is True in the first column alone, and look at the weights.",
-            "~mask turns True and False round.",
+            "~mask exchanges True and False.",
         ),
+        repairs={
+            '    scores = scores.masked_fill(mask, float("-inf"))': (
+                "    scores = scores.masked_fill(~mask, 0.0)",
+                '    scores = scores.masked_fill(~mask, float("-inf"))',
+                "",
+            ),
+            "    return scores.softmax(-1) @ value": ("    return (scores.softmax(-1) * mask) @ value",),
+        },
     ),
     Exercise(
         "clinic.5",
         "Masked weights",
         EMPTY_ROW,
         (
-            "Follow the third sentence by hand: its weights times its mask, their sum, their quotient.",
-            "Put a very low but finite number, torch.finfo(scores.dtype).min, where the mask says "
-            "no, before the softmax. Then let mask.any(-1, keepdim=True) empty the rows that may "
-            "see nothing.",
+            "Compute the third sentence by hand: its weights times its mask, their sum, and the quotient "
+            "of the two.",
+            "Before the softmax, fill a very low finite number, torch.finfo(scores.dtype).min, where the "
+            "mask is False. Then multiply by mask.any(-1, keepdim=True) to set the rows without a key to "
+            "0.",
         ),
+        repairs={
+            "    weights = scores.softmax(-1) * mask": (
+                '    weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)',
+                "    weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1)",
+            ),
+            "    return weights / weights.sum(-1, keepdim=True)": (
+                "    return (weights / weights.sum(-1, keepdim=True)).nan_to_num()",
+                "    return weights * mask.any(-1, keepdim=True)",
+                "    return weights / (weights.sum(-1, keepdim=True) + 1e-9)",
+            ),
+        },
     ),
     Exercise(
         "clinic.6",
@@ -442,25 +462,60 @@ EXERCISES = (
         WRONG_SLOT,
         (
             "What are the axes of key_padding_mask, and what are those of attn_mask?",
-            "The mask itself is right, for this module. Only the name of the argument is not.",
+            "The mask itself is right for this module. Only the name of the argument is wrong.",
         ),
+        repairs={
+            "    length = x.shape[1]": ("    length = x.shape[0]",),
+            "    future = torch.ones(length, length, dtype=torch.bool).triu(1)": (
+                "    future = torch.ones(length, length, dtype=torch.bool).tril()",
+            ),
+            "    output, _ = attention(x, x, x, key_padding_mask=future)": (
+                "    output, _ = attention(x, x, x, attn_mask=~future)",
+                "    output, _ = attention(x, x, x)",
+                "    output, _ = attention(x, x, x, attn_mask=future)",
+            ),
+        },
     ),
     Exercise(
         "clinic.7",
         "Two masks for a decoder",
         WHOSE_PADDING,
         (
-            "Say it aloud: in cross-attention, who looks, and at whom?",
+            "In cross-attention, which sentence do the queries come from, and which one the keys?",
             "The keys of cross-attention are the words of the source: [batch, 1, 1, source].",
         ),
+        repairs={
+            "    is_word = (target_ids != pad_id)[:, None, None]  # [batch, 1, 1, key]": (
+                "    is_word = (source_ids != pad_id)[:, None, None]  # [batch, 1, 1, key]",
+            ),
+            "    return is_word & causal, is_word": (
+                "    return is_word & causal, (source_ids == pad_id)[:, None, None]",
+                "    return is_word & causal, (source_ids != pad_id)[:, None, :, None]",
+                "    return is_word & causal, (source_ids != pad_id)[:, None, None]",
+                "    return is_word & causal, (source_ids != pad_id)[:, None, None] & is_word.mT",
+            ),
+        },
     ),
     Exercise(
         "clinic.8",
         "A training loss",
         NEXT_WORD,
         (
-            "Name three things: what the encoder reads, what the decoder reads, what it is to write.",
+            "What does the encoder read, what does the decoder read, and what must it predict?",
             "target[:, :-1] is the target without its last word, target[:, 1:] without its first.",
         ),
+        repairs={
+            "    logits = model(source, source)": (
+                "    logits = model(source, target)",
+                "    logits = model(source, target[:, 1:])",
+                "    logits = model(source, target[:, :-1])",
+            ),
+            "    return F.cross_entropy(logits.transpose(1, 2), source, ignore_index=pad_id)": (
+                "    return F.cross_entropy(logits.transpose(1, 2), target, ignore_index=pad_id)",
+                "    return F.cross_entropy(logits.transpose(1, 2), target[:, 1:], ignore_index=pad_id)",
+                "    return F.cross_entropy(logits.transpose(1, 2), target[:, 1:])",
+                "    return F.cross_entropy(logits.transpose(1, 2), target[:, :-1], ignore_index=pad_id)",
+            ),
+        },
     ),
 )

@@ -1,4 +1,4 @@
-"""Section 3, modules: merging heads, deaf cross-attention, three faults in a block, shared layers."""
+"""Section 3, modules: merging heads, an unused source, three mistakes in a block, shared layers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _heads_hide_the_future(attention: Callable[..., Any]) -> bool:
     return no_leak(lambda x: attention(x, random_vectors(8, 24, seed=1), 4), random_vectors(2, 5, 8))
 
 
-def _heads_stand_side_by_side(attention: Callable[..., Any]) -> bool:
+def _heads_are_side_by_side(attention: Callable[..., Any]) -> bool:
     x, w_qkv = random_vectors(2, 5, 8), random_vectors(8, 24, seed=1)
     return is_close(attention(x, w_qkv, 4), _self_attention(_side_by_side)(x, w_qkv, 4))
 
@@ -73,21 +73,21 @@ MERGED = HiddenTests(
         Property(
             "the output has the shape of the input",
             _heads_have_their_shape,
-            "The heads are not merged: the output is to be [batch, position, d_model], the four "
-            "heads of a position behind each other in one vector.",
+            "The heads are not merged: the output must be [batch, position, d_model], with the four heads "
+            "of a position each layer reads the output of the one before in one vector.",
         ),
         Property(
             "no leak from the future",
             _heads_hide_the_future,
-            "The future still leaks, and the mask is right: look at how the heads are merged. "
-            "reshape takes the numbers as they lie in memory, and there a head's positions lie "
-            "behind each other, not a position's heads.",
+            "Later words still leak, although the mask is right: look at how the heads are merged. "
+            "reshape takes the numbers in memory order, in which the positions of a head follow each "
+            "other, not the heads of a position.",
         ),
         Property(
             "each head has its own part",
-            _heads_stand_side_by_side,
-            "Each position has its own numbers now, in another order: the whole of head 0 first, "
-            "then the whole of head 1. So W_O can find them.",
+            _heads_are_side_by_side,
+            "Each position has its own numbers now, but in the wrong order: all numbers of head 0 come "
+            "first, then all of head 1, as W_O expects.",
         ),
     ),
     _self_attention(_side_by_side),
@@ -97,20 +97,20 @@ MERGED = HiddenTests(
         WrongAnswer(
             "the output has the shape of the input",
             _self_attention(_averaged),
-            "You take the mean of the heads. Their vectors are to stand behind each other: what "
-            "one head found must not be mixed with what another one found.",
+            "You take the mean of the heads. Join their vectors each layer reads the output of the one "
+            "before instead, so that the outputs of different heads are not mixed.",
         ),
         WrongAnswer("each head has its own part", _self_attention(_shuffled)),
     ),
-    "transpose(1, 2) before the merge undoes the transpose(1, 2) of the split.",
+    "transpose(1, 2) before the merge reverses the transpose(1, 2) of the split.",
     lambda attention: attention(random_vectors(2, 5, 8), random_vectors(8, 24, seed=1), 4),
 )
 
-# -- 10: deaf cross-attention ----------------------------------------------------------------------
+# -- 10: cross-attention ---------------------------------------------------------------------------
 
 
 class _CrossAttention(nn.Module):
-    """The right one; a wrong one says what else its queries, keys and values are made of."""
+    """The right one; a wrong one makes its queries, keys or values from another input."""
 
     reads = "qkv"  # which of query, key and value W_Q, W_K and W_V are given
 
@@ -130,17 +130,17 @@ class _CrossAttention(nn.Module):
         return self.w_o(weights @ v)
 
 
-class _NothingAfterReturn(_CrossAttention):
+class _ReturnsEarly(_CrossAttention):
     def forward(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         q, k, v = self.project(query, key, value)
         return (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(-1) @ v
 
 
-class _Deaf(_NothingAfterReturn):
+class _QueryOnly(_ReturnsEarly):
     reads = "qqq"
 
 
-class _DeafToValues(_CrossAttention):
+class _IgnoresValues(_CrossAttention):
     reads = "qkq"
 
 
@@ -156,12 +156,12 @@ class _OneProjection(_CrossAttention):
 _Q, _K, _V = (random_vectors(2, 4, 8, seed=seed) for seed in range(3))
 
 
-def _hears_keys(cross: Callable[[int], nn.Module]) -> bool:
+def _depends_on_keys(cross: Callable[[int], nn.Module]) -> bool:
     module = build_module(cross, 8)
     return not is_close(module(_Q, _K, _V), module(_Q, random_vectors(2, 4, 8, seed=3), _V))
 
 
-def _hears_values(cross: Callable[[int], nn.Module]) -> bool:
+def _depends_on_values(cross: Callable[[int], nn.Module]) -> bool:
     module = build_module(cross, 8)
     return not is_close(module(_Q, _K, _V), module(_Q, _K, random_vectors(2, 4, 8, seed=3)))
 
@@ -170,7 +170,7 @@ def _all_learn(cross: Callable[[int], nn.Module]) -> bool:
     return not who_learns(build_module(cross, 8), _Q, _K, _V).silent
 
 
-def _order_of_keys_is_nothing(cross: Callable[[int], nn.Module]) -> bool:
+def _order_of_keys_is_irrelevant(cross: Callable[[int], nn.Module]) -> bool:
     module, order = build_module(cross, 8), torch.tensor([2, 0, 3, 1])
     return is_close(module(_Q, _K[:, order], _V[:, order]), module(_Q, _K, _V))
 
@@ -191,57 +191,57 @@ DEAF = HiddenTests(
     (
         Property(
             "other keys give another output",
-            _hears_keys,
-            "Still deaf: put other keys in, and the output stays the same. Read in forward which "
-            "of its three inputs each projection is given.",
+            _depends_on_keys,
+            "The output still does not depend on the keys: other keys give the same output. Which of the "
+            "three inputs of forward does each projection get?",
         ),
         Property(
             "other values give another output",
-            _hears_values,
-            "It hears the keys and not the values: the weights come from elsewhere, and what they "
-            "gather does not.",
+            _depends_on_values,
+            "The output depends on the keys but not on the values. Which input are the values made from?",
         ),
         Property(
             "every parameter takes part",
             _all_learn,
-            "A parameter takes no part in the output and will never learn; who_learns names it. "
-            "Which line uses it, and is that line ever reached?",
+            "The output does not depend on one of the parameters, so it is never trained; who_learns "
+            "shows which. Which line uses it, and is that line run?",
         ),
         Property(
-            "the order of the keys is nothing",
-            _order_of_keys_is_nothing,
-            "Keys and values shuffled together change the output. A sum over keys has no order.",
+            "the order of the keys does not matter",
+            _order_of_keys_is_irrelevant,
+            "The output changes if keys and values are shuffled together. It is a sum over the keys, so "
+            "their order must not matter.",
         ),
         Property(
             "one output for each query",
             _one_output_a_query,
-            "Three queries look at four keys, and three vectors should come out.",
+            "For three queries and four keys the output must have three vectors.",
         ),
         Property(
             "it follows the formula",
             _follows_the_formula,
-            "Everything takes part, in the wrong place: the weights come from query and key, what "
-            "they gather from value, and W_O comes last.",
+            "All parts are used, but in the wrong order: compute the weights from query and key, multiply "
+            "them by value, and apply W_O last.",
         ),
     ),
     _CrossAttention,
     (
-        WrongAnswer("other keys give another output", _Deaf),
-        WrongAnswer("other values give another output", _DeafToValues),
-        WrongAnswer("every parameter takes part", _NothingAfterReturn),
+        WrongAnswer("other keys give another output", _QueryOnly),
+        WrongAnswer("other values give another output", _IgnoresValues),
+        WrongAnswer("every parameter takes part", _ReturnsEarly),
         WrongAnswer(
             "every parameter takes part",
             _OneProjection,
-            "Keys and values go through the same projection, so w_v never learns. What a word is "
-            "found by and what it hands over are two different things.",
+            "Keys and values use the same projection, so w_v is never trained. Keys determine the weights "
+            "and values the output, so each needs its own projection.",
         ),
         WrongAnswer("it follows the formula", _Swapped),
     ),
-    "The decoder asks, the encoder answers: query from the one, key and value from the other.",
+    "Queries come from the decoder, and keys and values from the encoder.",
     lambda cross: build_module(cross, 8)(_Q, _K, _V),
 )
 
-# -- 11: three faults in one block -----------------------------------------------------------------
+# -- 11: three mistakes in one block --------------------------------------------------------------
 
 
 class _Block(nn.Module):
@@ -302,12 +302,12 @@ def _sentences_are_apart(block: _Blocks) -> bool:
     return no_leak(_block(block), random_vectors(3, 4, 8), between="sentences")
 
 
-def _causal_mask_is_heeded(block: _Blocks) -> bool:
+def _causal_mask_is_used(block: _Blocks) -> bool:
     module, future = _block(block), torch.ones(4, 4, dtype=torch.bool).triu(1)
     return no_leak(lambda x: module(x, future), random_vectors(3, 4, 8))
 
 
-def _padding_is_heeded(block: _Blocks) -> bool:
+def _padding_is_used(block: _Blocks) -> bool:
     module, x = _block(block), random_vectors(3, 4, 8)
     longer = torch.cat([x, random_vectors(3, 2, 8, seed=1)], 1)  # two positions of padding behind
     padding = torch.tensor([[False] * 4 + [True] * 2]).expand(3, 6)
@@ -317,46 +317,46 @@ def _padding_is_heeded(block: _Blocks) -> bool:
 BLOCK = HiddenTests(
     (
         Property(
-            "a tensor as large as the input",
+            "the output has the shape of the input",
             _gives_a_tensor,
-            "It still stops: nn.MultiheadAttention returns two things, the output and the weights, "
-            "and a pair cannot be added to a tensor. Only one of the two belongs into the sum.",
+            "It still raises an error: nn.MultiheadAttention returns a tuple of the output and the "
+            "weights, which cannot be added to a tensor. Add the output only.",
         ),
         Property(
             "no leak between sentences",
             _sentences_are_apart,
-            "It runs, and sentences look at each other: unless it is told otherwise, "
-            "nn.MultiheadAttention takes the first axis for positions and the second for the "
-            "batch.",
+            "It runs, but words attend to other sentences: by default, nn.MultiheadAttention takes the "
+            "first axis for positions and the second for the batch.",
         ),
         Property(
-            "the causal mask is heeded",
-            _causal_mask_is_heeded,
-            "The block takes may_not and does nothing with it: the future leaks. Where does "
-            "nn.MultiheadAttention take who may not look at whom?",
+            "the causal mask is used",
+            _causal_mask_is_used,
+            "The block does not use may_not, so later words leak. Which argument of nn.MultiheadAttention "
+            "is the mask [query, key]?",
         ),
         Property(
-            "padding changes nothing",
-            _padding_is_heeded,
-            "Two positions of padding behind a sentence change its words, although padding names "
-            "them. One argument of forward is not used yet.",
+            "padding does not change the output",
+            _padding_is_used,
+            "Two positions of padding after a sentence change the outputs of its words. One argument of "
+            "forward is not used yet.",
         ),
     ),
     _Block,
     (
-        WrongAnswer("a tensor as large as the input", _WithTuple),
+        WrongAnswer("the output has the shape of the input", _WithTuple),
         WrongAnswer("no leak between sentences", _SequenceFirst),
-        WrongAnswer("the causal mask is heeded", _NoMasks),
-        WrongAnswer("padding changes nothing", _NoPadding),
+        WrongAnswer("the causal mask is used", _NoMasks),
+        WrongAnswer("padding does not change the output", _NoPadding),
     ),
-    "Three faults, and only the first one raised an error. The others would have trained.",
+    "There were three mistakes, but only the first one raised an error. With the others the model would "
+    "have been trained wrongly.",
 )
 
-# -- 12: layers that are one -----------------------------------------------------------------------
+# -- 12: the same layer six times ------------------------------------------------------------------
 
 
 class _Stack(nn.Module):
-    """The right one; the wrong ones make their layers, or go through them, otherwise."""
+    """The right one; the wrong ones make or use their layers in another way."""
 
     def __init__(self, make_layer: Callable[[], nn.Module], n_layers: int) -> None:
         super().__init__()
@@ -376,7 +376,7 @@ class _OneLayer(_Stack):
         return nn.ModuleList([make_layer()] * n_layers)
 
 
-class _OneLayerAndNothing(_OneLayer):
+class _OneLayerWithoutReturn(_OneLayer):
     def forward(self, x: Tensor) -> None:
         super().forward(x)
 
@@ -411,7 +411,7 @@ def _linears(stack: Callable[..., nn.Module]) -> list[nn.Module]:
     return [each for each in _stack(stack).modules() if isinstance(each, nn.Linear)]
 
 
-def _known_to_torch(stack: Callable[..., nn.Module]) -> bool:
+def _registered(stack: Callable[..., nn.Module]) -> bool:
     return len(_linears(stack)) > 0
 
 
@@ -434,45 +434,45 @@ def _one_after_another(stack: Callable[..., nn.Module]) -> bool:
 LAYERS = HiddenTests(
     (
         Property(
-            "something comes back",
+            "forward returns a tensor",
             _returns,
-            "It still gives back None: forward goes through the layers and does not say what came "
-            "out. (That is not its only fault.)",
+            "It still returns None: forward runs the layers but has no return. (That is not its only "
+            "mistake.)",
         ),
         Property(
-            "torch knows the layers",
-            _known_to_torch,
-            "A plain list hides the layers from torch: parameters() is empty, so nothing would be "
-            "trained or saved. nn.ModuleList is a list that torch looks into.",
+            "torch registers the layers",
+            _registered,
+            "torch does not register the layers of a plain list: parameters() is empty, so no parameter "
+            "would be trained or saved. Use nn.ModuleList.",
         ),
         Property(
-            "six layers are six",
+            "the six layers are different objects",
             _six_of_them,
-            "Six places, and one layer stands in all of them: [layer] * 6 repeats the same object. "
-            "It has a sixth of the parameters.",
+            "The list holds the same layer six times: [layer] * 6 repeats one object. The stack has a "
+            "sixth of the parameters.",
         ),
         Property(
-            "layers start different",
+            "the layers have different initial parameters",
             _all_different,
-            "Six layers now, and all of them begin with the same numbers: a copy copies the "
-            "weights too. Call make_layer once for each.",
+            "There are six layers now, but all have the same initial parameters: a copy has the same "
+            "weights. Call make_layer once for each.",
         ),
         Property(
-            "one after another",
+            "each layer reads the output of the one before",
             _one_after_another,
-            "Each layer is to read what the one before it wrote. Here some of them are computed "
-            "and forgotten.",
+            "Each layer must read the output of the one before it. Here the outputs of some layers are "
+            "not used.",
         ),
     ),
     _Stack,
     (
-        WrongAnswer("something comes back", _OneLayerAndNothing),
-        WrongAnswer("six layers are six", _OneLayer),
-        WrongAnswer("layers start different", _Copies),
-        WrongAnswer("torch knows the layers", _PlainList),
-        WrongAnswer("one after another", _OnlyTheLast),
+        WrongAnswer("forward returns a tensor", _OneLayerWithoutReturn),
+        WrongAnswer("the six layers are different objects", _OneLayer),
+        WrongAnswer("the layers have different initial parameters", _Copies),
+        WrongAnswer("torch registers the layers", _PlainList),
+        WrongAnswer("each layer reads the output of the one before", _OnlyTheLast),
     ),
-    "A stack is only as deep as its layers are different.",
+    "Each of the six layers now has its own parameters.",
 )
 
 EXERCISES = (
@@ -481,29 +481,58 @@ EXERCISES = (
         "Several heads from one projection",
         MERGED,
         (
-            "Trace the shapes: what are the axes before the merge, and which two of them must "
-            "stand next to each other to become d_model?",
+            "Trace the shapes: what are the axes before the merge, and which two of them must be next to "
+            "each other to become d_model?",
             "First [batch, position, head, d_head], by one transpose; then the last two axes become one.",
         ),
+        repairs={
+            "    future = torch.ones(length, length, dtype=torch.bool).triu(1)": (
+                "    future = torch.ones(length, length, dtype=torch.bool).tril()",
+            ),
+            "    return heads.reshape(batch, length, d_model)": (
+                "    return heads.transpose(1, 2)",
+                "    return heads.permute(0, 2, 3, 1).reshape(batch, length, d_model)",
+                "    return heads.mean(1)",
+                "    return heads.transpose(1, 2).reshape(batch, length, d_model)",
+            ),
+        },
     ),
     Exercise(
         "clinic.10",
         "Cross-attention",
         DEAF,
         (
-            "Two things are wrong: what the projections are given, and what is returned.",
-            "No line after return is ever reached.",
+            "Two things are wrong: the inputs of the projections, and the return.",
+            "A line after return is never run.",
         ),
+        repairs={
+            "        k = self.w_k(query)": ("        k = self.w_k(key)", "        k = self.w_k(value)"),
+            "        v = self.w_v(query)": ("        v = self.w_v(key)", "        v = self.w_v(value)"),
+            "        return weights @ v": ("",),
+        },
     ),
     Exercise(
         "clinic.11",
         "A block",
         BLOCK,
         (
-            "Mend the error first, then ask the leak meter, once between sentences and once "
-            "between positions.",
+            "Repair the error first, then use the leak meter, once between sentences and once between "
+            "positions.",
             "output, weights = self.attention(…); batch_first=True; attn_mask= and key_padding_mask=.",
         ),
+        repairs={
+            "        self.attention = nn.MultiheadAttention(d_model, n_heads)": (
+                "        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)",
+            ),
+            "        x = self.norm_1(x + self.attention(x, x, x))": (
+                "        x = self.norm_1(x + self.attention(x, x, x)[0])",
+                "        x = self.norm_1(x + self.attention(x, x, x, attn_mask=may_not)[0])",
+                "        attended, _ = self.attention(x, x, x, attn_mask=may_not, key_padding_mask=padding)\n"
+                "        x = self.norm_1(x + attended)",
+                "        attended, _ = self.attention(x, x, x, attn_mask=padding, key_padding_mask=may_not)\n"
+                "        x = self.norm_1(x + attended)",
+            ),
+        },
     ),
     Exercise(
         "clinic.12",
@@ -513,5 +542,18 @@ EXERCISES = (
             "Count the parameters: one layer has 8 × 8 + 8 = 72.",
             "make_layer() builds a new layer each time that it is called.",
         ),
+        repairs={
+            "        self.layers = nn.ModuleList([make_layer()] * n_layers)": (
+                "        self.layers = [make_layer() for _ in range(n_layers)]",
+                "        self.layers = nn.ModuleList([make_layer() for _ in range(n_layers)])",
+                "        layer = make_layer()\n"
+                "        self.layers = nn.ModuleList([copy.deepcopy(layer) for _ in range(n_layers)])",
+            ),
+            "            x = layer(x)": (
+                "            return layer(x)",
+                "            y = layer(x)\n        return y",
+                "            x = layer(x)\n        return x",
+            ),
+        },
     ),
 )

@@ -19,7 +19,7 @@ from viz_transformer.exercises.clinic.hidden_tests import HiddenTests, Property,
 
 
 class _Tied(nn.Module):
-    """The right one; the wrong ones change the table's start, or a scale."""
+    """The right one; the wrong ones change the table's initial values, or a scale."""
 
     def __init__(self, vocab_size: int, d_model: int) -> None:
         super().__init__()
@@ -37,22 +37,22 @@ class _Tied(nn.Module):
         return x @ self.table.weight.T
 
 
-class _Loud(_Tied):
+class _Large(_Tied):
     def start(self) -> None:
         pass
 
 
-class _LoudUnscaled(_Loud):
+class _LargeUnscaled(_Large):
     def embed(self, ids: Tensor) -> Tensor:
         return self.table(ids)
 
 
-class _Faint(_Tied):
+class _Small(_Tied):
     def embed(self, ids: Tensor) -> Tensor:
         return self.table(ids)
 
 
-class _LoudInside(_Loud):
+class _LargeEmbeddings(_Large):
     def logits(self, x: Tensor) -> Tensor:
         return x @ self.table.weight.T / math.sqrt(self.d_model)
 
@@ -71,7 +71,7 @@ _Make = Callable[[int, int], Any]
 
 
 def start_loss(logits: Callable[[Tensor], Tensor], vocab_size: int = _VOCAB, d_model: int = _WIDTH) -> float:
-    """Return the loss of a model that knows nothing: any vector, and any word that is wanted.
+    """Return the loss of an untrained model: random vectors, and random target words.
 
     Args:
         logits: from vectors [batch, position, d_model] to numbers [batch, position, vocab].
@@ -91,7 +91,7 @@ def _starts_low(make: _Make) -> bool:
     return start_loss(build_module(make, _VOCAB, _WIDTH).logits) < math.log(_VOCAB) + 1
 
 
-def _as_loud_as_positions(make: _Make) -> bool:
+def _as_large_as_positions(make: _Make) -> bool:
     spread = build_module(make, _VOCAB, _WIDTH).embed(torch.arange(_VOCAB)[None]).std().item()
     return 0.5 < spread < 2
 
@@ -104,58 +104,69 @@ def _one_table(make: _Make) -> bool:
 TIED = HiddenTests(
     (
         Property(
-            "the start loss is near ln V",
+            "the initial loss is near ln V",
             _starts_low,
-            "The start loss is still far above ln V: each number of the table is drawn from "
-            "N(0, 1), so a logit, a sum of d_model products, spreads by √d_model. Which spread of "
-            "the table would make that 1?",
+            "The loss is still far above ln V: each number of the table is drawn from N(0, 1), so a "
+            "logit, a sum of d_model products, has a standard deviation of √d_model. Which standard "
+            "deviation of the table makes it 1?",
         ),
         Property(
-            "words are as loud as positions",
-            _as_loud_as_positions,
-            "The logits are right, but the words that go in are far too small: positions are "
-            "numbers between −1 and 1, and beside them the words are lost. Which factor brings "
-            "them back to size?",
+            "words and positions have similar sizes",
+            _as_large_as_positions,
+            "The logits are right, but the embeddings are far too small: positions are numbers between −1 "
+            "and 1, and dominate the sum. Which factor makes the embeddings as large?",
         ),
         Property(
             "one table",
             _one_table,
-            "The output has parameters of its own now: that lowers the loss by giving up what was "
-            "wanted, one table for both ends.",
+            "The output has parameters of its own now. That lowers the loss, but both must use the same "
+            "table.",
         ),
     ),
     _Tied,
     (
-        WrongAnswer("the start loss is near ln V", _Loud),
+        WrongAnswer("the initial loss is near ln V", _Large),
         WrongAnswer(
-            "the start loss is near ln V",
-            _LoudUnscaled,
-            "The factor √d_model is gone on the way in, where it does no harm to the loss: the "
-            "logits come from the table as it is. Look at its spread.",
+            "the initial loss is near ln V",
+            _LargeUnscaled,
+            "You removed the factor √d_model from the embeddings, where it does not change the loss: the "
+            "logits are computed from the table itself. Look at its standard deviation.",
         ),
-        WrongAnswer("words are as loud as positions", _Faint),
+        WrongAnswer("words and positions have similar sizes", _Small),
         WrongAnswer(
-            "words are as loud as positions",
-            _LoudInside,
-            "The logits are divided by √d_model, so the loss is right. But the words go in "
-            "multiplied by it, with a spread of 16: the positions, between −1 and 1, drown in "
-            "them.",
+            "words and positions have similar sizes",
+            _LargeEmbeddings,
+            "The logits are divided by √d_model, so the loss is right. But the embeddings are multiplied "
+            "by it and have a standard deviation of 16, far more than the positions, between −1 and 1.",
         ),
         WrongAnswer("one table", _Untied),
     ),
-    "One number, the spread at the start. × √d_model brings the words back to size on the way in.",
+    "Only the initial standard deviation had to change. With the factor √d_model the embeddings are as "
+    "large as the positions.",
     lambda make: build_module(make, _VOCAB, _WIDTH).embed(torch.arange(9)[None]),
 )
 
 EXERCISES = (
     Exercise(
         "clinic.13",
-        "One table, two jobs",
+        "One table, two uses",
         TIED,
         (
-            "A logit is a sum of d_model products. If one product has the variance 1, what "
-            "variance has their sum, and what spread?",
-            "nn.init.normal_(self.table.weight, std=…), with the std that undoes √d_model.",
+            "A logit is a sum of d_model products. If one product has the variance 1, what variance and "
+            "what standard deviation has their sum?",
+            "nn.init.normal_(self.table.weight, std=…), with the std that compensates √d_model.",
         ),
+        repairs={
+            "        self.table = nn.Embedding(vocab_size, d_model)": (
+                "        self.table = nn.Embedding(vocab_size, d_model)\n"
+                "        nn.init.normal_(self.table.weight, std=1 / d_model)",
+                "        self.table = nn.Embedding(vocab_size, d_model)\n"
+                "        nn.init.normal_(self.table.weight, std=d_model**-0.5)",
+            ),
+            "        return self.table(ids) * math.sqrt(self.d_model)": ("        return self.table(ids)",),
+            "        return x @ self.table.weight.T": (
+                "        return x @ self.table.weight.T / math.sqrt(self.d_model)",
+            ),
+        },
     ),
 )

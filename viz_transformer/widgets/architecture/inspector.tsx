@@ -1,14 +1,15 @@
 // The inspector of the architecture: what the chosen box does, its numbers for the chosen word, and doors.
 
 import { Bars } from "../base/bars.tsx";
-import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
 import { safeHref } from "../base/prose.ts";
+import { Code } from "../base/python_code.tsx";
 import { formatNumber, marksExplained, visible } from "../base/text.ts";
 import { capital, looksInWords, placeOf, vectorInWords } from "./sentences.ts";
 import { type Depth, isAttention } from "./steps.ts";
 import { drawnWeights, tokensOf, vectorOf, weightsOf } from "./values.ts";
 import type { Now } from "./view.tsx";
+import { indices } from "../base/scales.ts";
 
 /** What a kind of box is. */
 export interface Part {
@@ -125,7 +126,7 @@ function Numbers({ now }: { now: Now }) {
   }
   const keys = tokensOf(reply, box.part === "cross_attention" ? "encoder" : box.stack);
   const weights = drawnWeights(weightsOf(reply, box, row, sizes.n_heads), head);
-  const heads = Array.from({ length: sizes.n_heads }, (_, at) => at);
+  const heads = indices(sizes.n_heads);
   return (
     <>
       <p class="vt-caption">{`${looksInWords(now)}: ${head === null ? `mean of ${sizes.n_heads} heads` : `head ${head}`}`}</p>

@@ -13,13 +13,13 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.course_map import lesson_link, lesson_title
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import HuggingFaceReader, HuggingFaceText
-from viz_transformer.intervening import AttentionSite, find_sites
-from viz_transformer.intervening.blocks import BlockPart, read_blocks
-from viz_transformer.intervening.layer_parts import layer_steps
+from viz_transformer.interpreting import AttentionSite, find_sites
+from viz_transformer.interpreting.block_parts import BlockPart, read_blocks
+from viz_transformer.interpreting.layer_steps import layer_steps
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.model import EncoderOnly, Transformer, attend
 from viz_transformer.model.autoregressive import AutoregressiveModel
-from viz_transformer.model.families.embedding import Embedding
+from viz_transformer.model.families import Embedding
 from viz_transformer.model.layers import DecoderLayer, FeedForward, Residual
 from viz_transformer.model.masks import causal_mask
 from viz_transformer.model.positional import embedding_scale, make_positions, sinusoidal_encoding
@@ -67,7 +67,7 @@ def architecture(
             values that several heads share.
         text: the first sentence; the view takes others. None takes one that suits a model of ours.
         step: the step at which the picture begins, from 0; by default the last, with every box filled.
-        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
+        engine: where answers are computed: ``"page"``, ``"kernel"``, or None for the page if it can.
         tokenizer: that of a Hugging Face model.
 
     Raises:
@@ -79,12 +79,12 @@ def architecture(
 
 
 def architecture_of_text(model: Any, text: str, engine: str | None = None) -> Architecture:
-    """Return the picture of a text as it stands, which a language model does not continue: its last step.
+    """Return the picture of a text as it is, which a language model does not continue: its last step.
 
     Args:
         model: as in `architecture`, as the others.
         text: the first text.
-        engine: who answers the view.
+        engine: where answers are computed.
 
     Raises:
         UserError: as `architecture`.
@@ -194,7 +194,7 @@ def _reply_of_theirs(
 
 @torch.no_grad()
 def architecture_reply(model: TextModel, request: dict[str, Any], *, goes_on: bool = True) -> dict[str, Any]:
-    """Return what stands in every box for a sentence.
+    """Return the values of every box for a sentence.
 
     Args:
         model: the model.
@@ -327,7 +327,7 @@ class Box(NamedTuple):
     """One box of the picture.
 
     Attributes:
-        key: where its module stands in the model, such as ``"encoder.0.self_attention"``.
+        key: where its module is in the model, such as ``"encoder.0.self_attention"``.
         part: which of the parts it is, a key of `parts_of`.
         stack: ``"encoder"`` or ``"decoder"``.
         layer: index of its layer, from 0; None outside the layers.
@@ -391,7 +391,7 @@ def boxes_of(model: TextModel) -> list[Box]:
 
 
 def stacks_of(boxes: list[Box]) -> list[str]:
-    """Return the stacks that boxes stand in, in their order."""
+    """Return the stacks that hold boxes, in their order."""
     return list(dict.fromkeys(box.stack for box in boxes))
 
 
@@ -438,8 +438,8 @@ def parts_of(config: ModelConfig) -> dict[str, dict[str, Any]]:
                    "its id.", "token → id", 2, Vocabulary.encode),
         "embedding": (["embedding"], "Looks up a row of a learned table for each token: its vector.",
                       f"x = E[id]{scale}", 2, embed),
-        "positions": (["+ positions"], "Adds a pattern that depends on the position alone. Without it, the "
-                      "model could not tell one word order from another.", "x + P[position]", 6, positions),
+        "positions": (["+ positions"], "Adds a pattern that depends on the position alone, so that "
+                      "attention can depend on the word order.", "x + P[position]", 6, positions),
         "self_attention": (["self-", "attention"], "Each word's query is compared with every word's key. The "
                            f"weights say how much of each word's value it takes.{rotary}", head, 4, attend),
         "masked_self_attention": (["masked self-", "attention"], "Self-attention in which a word attends "

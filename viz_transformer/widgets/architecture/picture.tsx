@@ -1,12 +1,11 @@
 // The picture: words as lanes from left to right, and the parts of the model across them.
 
-import type { Theme } from "../base/colour.ts";
-import { elide, visible } from "../base/text.ts";
-import { percent } from "../base/percent.ts";
-import { css, signedRgb, weightRgb } from "../base/ramps.ts";
-import { type Column, keyBefore, type Lanes, laneOf } from "./lanes.ts";
+import { css, signedRgb, type Theme, weightRgb } from "../base/colour.ts";
+import { elide, percent, visible } from "../base/text.ts";
+import { type Column, keyBefore, laneOf, type Lanes } from "./lanes.ts";
 import { type Box, type Depth, isAttention, roleOf, type Stack } from "./steps.ts";
 import { colourLimit, drawnWeights, type Reply, tokensOf, vectorOf, weightsOf } from "./values.ts";
+import { indices } from "../base/scales.ts";
 
 const CELLS = 12; // numbers of a vector that a strip shows
 const LEAST = 0.02; // weaker arcs are not drawn
@@ -59,7 +58,7 @@ function Stacked({ scene, stack }: { scene: Scene; stack: Stack }) {
   if (!tokens.length) return null;
   const size = Math.max(13, Math.min(unit, 0.9 * lane));
   const fit = (text: string, room: number) =>
-    elide(visible(text), room, (part: string) => theme.measure?.(part, size, true) ?? 0);
+    elide(visible(text), room, (part: string) => theme.measure(part, size, true));
   const role = stack === "encoder" ? "key" : "query";
   const output = boxes.at(-1)?.part === "output" && boxes.at(-1)?.stack === stack ? boxes.at(-1) : undefined;
   const here = Math.max(
@@ -116,18 +115,16 @@ function Stacked({ scene, stack }: { scene: Scene; stack: Stack }) {
   );
 }
 
-/** One part of the model across its lanes. */
 function Part({ scene, column }: { scene: Scene; column: Column }) {
   if (column.kind === "strip") return <Strips scene={scene} column={column} />;
   if (column.kind === "node" || column.kind === "feed_forward") return <Node scene={scene} column={column} />;
   return <Framed scene={scene} column={column} />;
 }
 
-/** The title above a column. */
 function Title({ scene, column, text = column.title }: { scene: Scene; column: Column; text?: string }) {
   const { lanes, theme } = scene;
   const size = 0.85 * lanes.unit;
-  const measure = (part: string) => theme.measure?.(part, size, false) ?? 0;
+  const measure = (part: string) => theme.measure(part, size, false);
   const told = [text, text.replace(/^(?:layer|head) /, "")].find((each) => measure(each) <= column.width);
   const cross = column.kind !== "strip" && readsMemory(scene, column);
   const y = lanes.top[cross ? "encoder" : column.stack] - 0.8 * lanes.unit;
@@ -311,7 +308,7 @@ function Attends({ scene, box, column, from, to }: AttendsProps) {
   const words = Array.from({ length: n }, (_, row) => weightsOf(reply, box, row, sizes.n_heads));
   if (depth === "model")
     return <Arcs {...{ scene, box, from, to }} words={words.map((each) => drawnWeights(each, head))} />;
-  const shown = depth === "block" ? [column.head ?? 0] : Array.from({ length: sizes.n_heads }, (_, at) => at);
+  const shown = depth === "block" ? [column.head ?? 0] : indices(sizes.n_heads);
   const wide = (to - from) / shown.length;
   const cells = depth === "block" ? 0.52 * wide : 0;
   return (

@@ -1,8 +1,6 @@
 // What the picture shows now, in words.
 
-import { visible } from "../base/text.ts";
-import { percent } from "../base/percent.ts";
-import { named, type Piece } from "../base/pieces.ts";
+import { named, percent, type Piece, visible } from "../base/text.ts";
 import { type Box, type Depth, isAttention, roleOf, type Step } from "./steps.ts";
 import { drawnWeights, type Reply, tokensOf, weightsOf } from "./values.ts";
 

@@ -1,5 +1,6 @@
 // The steps of a sentence through a model's boxes; steps.py counts them in the same way.
 
+import { indices } from "../base/scales.ts";
 export interface Box {
   /** Where its module stands in the model, such as "encoder.0.self_attention". */
   key: string;
@@ -26,7 +27,7 @@ export type Depth = (typeof DEPTHS)[number];
 /** The encoder's boxes once, for all words; the decoder's for each of the `nTarget` words that it reads. */
 export function stepsOf(boxes: readonly Box[], nTarget: number): Step[] {
   const keysOf = (stack: Stack) => boxes.filter((box) => box.stack === stack).map(({ key }) => key);
-  const words = Array.from({ length: nTarget }, (_, word) => word);
+  const words = indices(nTarget);
   return [
     ...keysOf("encoder").map((box) => ({ box, word: null })),
     ...words.flatMap((word) => keysOf("decoder").map((box) => ({ box, word }))),

@@ -96,7 +96,7 @@ class Architecture(View):
         """Make a view of the model that `answer` runs.
 
         Args:
-            answer: given ``{"sentence": str}``, it returns what stands in every box; see
+            answer: given ``{"sentence": str}``, it returns the values of every box; see
                 `architecture.live.architecture_reply`.
             sentence: the first text.
             boxes: the model's, in the order of the flow.
@@ -180,7 +180,7 @@ class Architecture(View):
     @layer.setter
     def layer(self, layer: int) -> None:
         if self.layer is None:
-            raise SelectionError(f"box={self.box!r} stands in no layer; choose a box in one first")
+            raise SelectionError(f"box={self.box!r} is in no layer; choose a box in one first")
         self.box = self.box.replace(f".{self.layer}.", f".{layer}.")
 
     @property
@@ -270,7 +270,7 @@ class Architecture(View):
         )
 
     def _boxes_now(self) -> list[dict[str, Any]]:
-        """Return the boxes with what stands in them at this step."""
+        """Return the boxes with their values at this step."""
         reply = self._read(self.sentence)
         now = []
         for box in self.boxes:

@@ -1,18 +1,18 @@
 // The architecture: a whole Transformer as one picture, with a sentence flowing through it, at any depth.
 
+import { consume, hasModifier } from "../base/keys.ts";
 import type { ComponentChild } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Range } from "../base/controls.tsx";
 import { type Choice, fitChoice, type SentLayer, unpackSteps } from "../base/head/arithmetic.ts";
 import { HeadRoom } from "../base/head/head_room.tsx";
-import { visible } from "../base/text.ts";
-import { Range } from "../base/range.tsx";
+import { useKernel, useRoom } from "../base/hooks.ts";
+import { newestReply } from "../base/replies.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
-import { newestReply } from "../base/replies.ts";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
+import { visible } from "../base/text.ts";
 import { Timeline } from "../base/timeline.tsx";
-import { useKernel } from "../base/use_kernel.ts";
-import { useRoom } from "../base/use_room.ts";
 import { Inspector, type Part } from "./inspector.tsx";
 import { type Lanes, layOut } from "./lanes.ts";
 import { Picture } from "./picture.tsx";
@@ -21,8 +21,8 @@ import {
   type Box,
   chaptersOf,
   type Depth,
-  DEPTHS,
   depthIn,
+  DEPTHS,
   isAttention,
   roleOf,
   rowsAt,
@@ -31,9 +31,9 @@ import {
   stepsOf,
   stepToReach,
 } from "./steps.ts";
-import { TRAITS, type Traits as Declared } from "./traits.ts";
 import { Tower } from "./tower.tsx";
 import { Trail } from "./trail.tsx";
+import { TRAITS, type Traits as Declared } from "./traits.ts";
 import { chosenWords, type Reply, tokensOf } from "./values.ts";
 
 const PHONE = 600; // pixels of a view, below which the whole model is a tower of blocks
@@ -173,7 +173,6 @@ function Pace({ frame: { traits, set } }: { frame: Frame<Traits> }) {
   );
 }
 
-/** Where one can go from here. */
 function doorsOf({ box, depth, frame, head }: Now): [name: string, box: string, depth: Depth][] {
   const { boxes } = frame.traits;
   if (depth === "block") return [[`Step inside head ${head ?? 0}`, box.key, "head"]];
@@ -190,7 +189,6 @@ function doorsOf({ box, depth, frame, head }: Now): [name: string, box: string, 
   });
 }
 
-/** The words that are read and written, to choose one. */
 function Words({ now, edit }: { now: Now; edit: ComponentChild }) {
   const { frame, reply, box, chosen, rows, steps } = now;
   const { boxes } = frame.traits;
@@ -247,7 +245,6 @@ function choiceOf({ frame, box, rows, depth }: Now, stack: Stack, row: number): 
   return same ? { row, box: same.key, depth: depthIn(same, depth) } : {};
 }
 
-/** The picture in its room. */
 function Flow({ now, told }: { now: Now; told: string }) {
   const { frame, reply, box, depth, head, steps, row, go } = now;
   const { traits, set, theme } = frame;
@@ -301,10 +298,9 @@ function Flow({ now, told }: { now: Now; told: string }) {
       }}
       onKeyDown={(event) => {
         const act = keys[event.key];
-        if (!act || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+        if (!act || hasModifier(event) || event.shiftKey) return;
         act();
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
       }}
     >
       <p class="vt-says vt-unseen" role="status">
@@ -365,8 +361,7 @@ function useEscape(node: { current: HTMLElement | null }, now: Now) {
       frame.set(
         frame.traits.opened ? { opened: false } : { depth: DEPTHS[DEPTHS.indexOf(depth) - 1] ?? "model" },
       );
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
       node.current?.focus();
       if (root && depth === "head") root.dataset.cameBack = "true";
     };

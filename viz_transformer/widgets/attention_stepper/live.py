@@ -11,8 +11,8 @@ import numpy as np
 from viz_transformer.analysis import word_index
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import HuggingFaceReader
-from viz_transformer.intervening import find_sites
-from viz_transformer.intervening.layer_parts import layer_steps
+from viz_transformer.interpreting import find_sites
+from viz_transformer.interpreting.layer_steps import layer_steps
 from viz_transformer.model.attention_hooks import AttentionInputs, watched
 from viz_transformer.model.interventions import UNCHANGED, Interventions
 from viz_transformer.trace import KINDS, AttentionSteps, ForwardTrace
@@ -105,7 +105,7 @@ def attention_stepper(
         step: the step that the view opens at, such as ``"weights"``, or its index.
         interventions: what to switch off or replace in the whole model, for every sentence. The
             view's own switches change the head that it shows, and that alone.
-        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
+        engine: where answers are computed: ``"page"``, ``"kernel"``, or None for the page if it can.
         tokenizer: that of a Hugging Face model.
 
     Raises:

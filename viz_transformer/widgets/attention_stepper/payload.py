@@ -52,7 +52,7 @@ def layer_payload(steps: AttentionSteps, text: str = "") -> dict[str, Any]:
 
 
 def _turns(steps: AttentionSteps) -> dict[str, Any]:
-    """What rotary positions do; of a layer without them nothing."""
+    """What rotary positions do; empty for a layer without them."""
     if steps.cos is None:
         return {}
     turns = {name: _float32_bytes(getattr(steps, name)) for name in ("cos", "sin")}

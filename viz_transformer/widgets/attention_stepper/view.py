@@ -57,9 +57,9 @@ class AttentionStepper(View):
         layer: index of the layer.
         text_size: size of all text; 1 is the usual, 2 suits a projector.
 
-    `text`, `kind` and `layer` can be set where a live model stands behind the view. `scale`,
+    `text`, `kind` and `layer` can be set where the view has a live model. `scale`,
     `mask` and `temperature` change this head alone: the vectors x stay as the model made them.
-    A value that does not fit raises SelectionError, a UserError, and changes nothing.
+    A value that does not fit raises SelectionError, a UserError, and leaves the view unchanged.
     """
 
     _esm = bundle(__file__)
@@ -102,7 +102,7 @@ class AttentionStepper(View):
             steps: the layer's inputs and matrices.
             text: the sentence, as `source` takes it.
             source: what gives another sentence's or layer's steps, or None.
-            places: the kinds and layers that `source` knows.
+            places: the kinds and layers that `source` has.
             traits: the first values of `step`, `head`, `query`, `key`, `column`, `scale`, `mask`
                 or `temperature`.
 
@@ -186,8 +186,8 @@ class AttentionStepper(View):
         if self._fetched is None or self._fetched[0] != place:
             if self._source is None:
                 raise SelectionError(
-                    f"this view shows {self._loaded}, and no live model stands behind it that "
-                    "could show another; make it with vt.attention_stepper(translator, text)"
+                    f"this view shows {self._loaded} and has no live model for another; "
+                    "make it with vt.attention_stepper(translator, text)"
                 )
             self._fetched = (place, check_steps(self._source(*place)))
         return self._fetched[1]

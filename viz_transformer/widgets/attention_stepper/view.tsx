@@ -4,14 +4,14 @@
 // the view works the same in a notebook and in a page without Python.
 
 import { useMemo, useState } from "preact/hooks";
+import { Choice } from "../base/controls.tsx";
 import { type Choice as Chosen, fitChoice, type Layer } from "../base/head/arithmetic.ts";
-import { Choice } from "../base/choice.tsx";
 import { HeadRoom } from "../base/head/head_room.tsx";
 import { layerName } from "../base/head/sentences.ts";
+import { useKernel } from "../base/hooks.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { SentenceField } from "../base/sentence.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { useKernel } from "../base/use_kernel.ts";
 import { layerSource, type Place as LayerPlace } from "./layer_source.ts";
 import { TRAITS, type Traits as Declared } from "./traits.ts";
 

@@ -82,13 +82,13 @@ export function drawText(
   context.fillText(text, x, y);
 }
 
+/** Left, top, width and height. */
+export type Box = readonly [left: number, top: number, width: number, height: number];
+
 /** Stroke a box, inside its edges. */
 export function strokeBox(
   context: CanvasRenderingContext2D,
-  x: number,
-  y: number,
-  width: number,
-  height: number,
+  [x, y, width, height]: Box,
   colour: string,
   thickness: number,
 ) {
@@ -97,19 +97,43 @@ export function strokeBox(
   context.strokeRect(x + thickness / 2, y + thickness / 2, width - thickness, height - thickness);
 }
 
-/**
- * Outline what is chosen, whatever the colours beneath: in ink, with the page's colour on either side.
- *
- * @param box left, top, width and height
- */
+/** A box that is larger by some pixels on each side. */
+export const around = ([x, y, width, height]: Box, by: number): Box => [
+  x - by,
+  y - by,
+  width + 2 * by,
+  height + 2 * by,
+];
+
+/** Outline what is chosen, whatever the colours beneath: in ink, with the page's colour on either side. */
 export function outlineChosen(
   context: CanvasRenderingContext2D,
-  [x, y, width, height]: [number, number, number, number],
+  box: Box,
   theme: Pick<Theme, "accent" | "background">,
   thickness: number,
 ) {
-  strokeBox(context, x - 1, y - 1, width + 2, height + 2, theme.background, thickness + 2);
-  strokeBox(context, x, y, width, height, theme.accent, thickness);
+  strokeBox(context, around(box, 1), theme.background, thickness + 2);
+  strokeBox(context, box, theme.accent, thickness);
+}
+
+/** Make the path of a box with round corners. */
+export function roundBox(context: CanvasRenderingContext2D, box: Box, radius: number): void {
+  context.beginPath();
+  context.roundRect(...box, radius);
+}
+
+/** Make a canvas of one pixel for each cell, given as the words of an ImageData; a style sheet stretches it. */
+export function paintPixels(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+  wordAt: (cell: number) => number,
+): void {
+  const image = new ImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let cell = 0; cell < pixels.length; cell++) pixels[cell] = wordAt(cell);
+  Object.assign(canvas, { width, height });
+  canvas.getContext("2d")!.putImageData(image, 0, 0);
 }
 
 /** A pointer event's position inside an element, [x, y] in CSS pixels. */

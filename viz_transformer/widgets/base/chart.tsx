@@ -7,7 +7,7 @@
 import type { ComponentChildren } from "preact";
 import { type Axis, layOut, type Plot } from "./axes.ts";
 import type { Theme } from "./colour.ts";
-import { useRoom } from "./use_room.ts";
+import { useRoom } from "./hooks.ts";
 
 const SMALL = 0.85; // of the unit
 
@@ -30,7 +30,7 @@ interface ChartProps {
 export function Chart({ title, label = title, frame, x, y, least, above, legend, children }: ChartProps) {
   const { box, room } = useRoom();
   const size = SMALL * frame.unit;
-  const measure = (text: string) => frame.theme.measure?.(text, size, false) ?? 0;
+  const measure = (text: string) => frame.theme.measure(text, size, false);
   const plot = room && layOut({ x, y }, room, size, measure, least, above);
   return (
     <figure class="vt-chart" role="group" aria-label={label}>

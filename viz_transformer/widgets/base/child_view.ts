@@ -1,6 +1,6 @@
 // A view inside another one: drawn by the widget manager of a notebook or an exported page, or by marimo.
 
-import { element } from "./controls.ts";
+import { element } from "./elements.ts";
 import type { Model } from "./kernel.ts";
 
 /** A widget that marimo draws. */

@@ -1,7 +1,7 @@
 // The colour scales of attention weights and of differences, and the colours of the page.
 
-import { textMeasurer } from "./canvas.ts";
 import shared from "../../shared.json" with { type: "json" };
+import { textMeasurer } from "./canvas.ts";
 
 // Nine stops of equal steps in lightness (OKLab), so that equal differences look equal, in colour
 // and in grey. On light pages more is darker, on dark pages more is lighter.
@@ -145,7 +145,6 @@ function plainColour(colour: string) {
   return pixel.getImageData(0, 0, 1, 1).data;
 }
 
-/** The element that an element lies in. */
 function around(element: Element): Element | null {
   const tree = element.parentNode;
   return element.assignedSlot ?? element.parentElement ?? (tree instanceof ShadowRoot ? tree.host : null);
@@ -225,3 +224,16 @@ function channels(hex: string): Rgb {
   const at = (start: number) => parseInt(hex.slice(start, start + 2), 16);
   return [at(1), at(3), at(5)];
 }
+
+/** The colour of a weight from 0 to 1. */
+export const weightRgb = (weight: number, { stops }: Theme): Rgb => colourOf(weight, stops);
+
+/** The colour of a number from -limit to limit. */
+export const signedRgb = (value: number, limit: number, { signedStops }: Theme): Rgb =>
+  colourOf(0.5 + value / (2 * limit), signedStops);
+
+/** A colour for a style. */
+export const css = (rgb: Rgb) => `rgb(${rgb.join(",")})`;
+
+/** The colour of how much a change has moved, from 0 to 1. */
+export const changeRgb = (share: number, { changes }: Theme): Rgb => colourOf(share, changes);

@@ -2,8 +2,8 @@
 // or all heads one after another, sorted.
 
 import { inkOn, labelColour, type Theme } from "./colour.ts";
-import { fitCanvas, strokeBox, pixelRatio, drawText, type TextStyle } from "./canvas.ts";
-import { ATTENTION_KINDS } from "./kinds.ts";
+import { around, drawText, fitCanvas, paintPixels, pixelRatio, strokeBox, type TextStyle } from "./canvas.ts";
+import { ATTENTION_KINDS, type HeadPlace } from "./kinds.ts";
 import { paintThumbnail } from "./pixels.ts";
 
 const SECTION_WIDTH = 175; // as much as the longest title needs
@@ -11,13 +11,6 @@ const BETWEEN = 40; // from one section to the next
 const BESIDE = 2.3; // times a title's width that a section has, if the title stands beside it
 
 export type LayerHead = [number, number];
-
-/** One head of a kind. */
-export interface HeadPlace {
-  kind: string;
-  layer: number;
-  head: number;
-}
 
 /** Thumbnails of all heads of a kind. */
 export interface Overview {
@@ -137,7 +130,6 @@ export function sortedHeads(
   return slots;
 }
 
-/** The place of the i-th head, in the order of layers. */
 function layerHead(i: number, heads: number): LayerHead {
   return [Math.floor(i / heads), i % heads];
 }
@@ -179,7 +171,6 @@ export function moveHead(
   return { kind: to.entry.kind, layer: toLayer, head: toHead };
 }
 
-/** The index of a head in its section. */
 function slotOf({ heads, slots }: Pick<KindHeads, "heads" | "slots">, layer: number, head: number) {
   return slots ? slots.findIndex(([one, other]) => one === layer && other === head) : layer * heads + head;
 }
@@ -285,13 +276,8 @@ export function paintPlaceholder(
   theme: Theme,
 ) {
   const sheet = document.createElement("canvas");
-  [sheet.width, sheet.height] = [cols, rows];
-  const context = sheet.getContext("2d")!;
-  const image = context.createImageData(cols, rows);
-  const pixels = new Uint32Array(image.data.buffer);
   const ramp = thumbnailRamp({ signed }, theme);
-  for (let i = 0; i < pixels.length; i++) pixels[i] = ramp[values[index * rows * cols + i]];
-  context.putImageData(image, 0, 0);
+  paintPixels(sheet, cols, rows, (cell) => ramp[values[index * rows * cols + cell]]);
   return sheet;
 }
 
@@ -338,15 +324,9 @@ export function drawHeadGrid(
     const section = layout.sections.find((one) => one.kind === kind)!;
     const slot = slotOf(section, layer, head);
     const reach = gap > 2 ? thickness : 1;
-    strokeBox(
-      context,
-      section.left + (slot % section.heads) * pitch - reach,
-      section.top + Math.floor(slot / section.heads) * pitch - reach,
-      size + 2 * reach,
-      size + 2 * reach,
-      colour,
-      thickness,
-    );
+    const [row, column] = [Math.floor(slot / section.heads), slot % section.heads];
+    const box = [section.left + column * pitch, section.top + row * pitch, size, size] as const;
+    strokeBox(context, around(box, reach), colour, thickness);
   };
   const strong = gap > 2 ? 3 : 2;
   for (const [layer, head] of shown) mark({ kind: chosen.kind, layer, head }, theme.accent, strong);

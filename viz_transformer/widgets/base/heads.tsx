@@ -1,11 +1,14 @@
 // All heads as small pictures, each a button: one is in the Tab order, and the arrow keys choose the next.
 
+import { ARROWS, consume, hasModifier } from "./keys.ts";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { type HeadPlace, sameHead } from "./head_place.ts";
 import type { Theme } from "./colour.ts";
-import { ARROWS } from "./gestures.ts";
 import { moveHead } from "./head_grid.ts";
+import { type HeadPlace, sameHead } from "./kinds.ts";
+import { indices } from "./scales.ts";
+import { paintPixels } from "./canvas.ts";
+import { Button } from "./controls.tsx";
 
 const MANY = 6; // heads of a layer: above more than these no numbers stand
 
@@ -42,13 +45,11 @@ interface HeadsProps {
   onPress: (head: HeadPlace) => void;
 }
 
-const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
-
 /** The heads of all sections: a row for each layer. */
 export function HeadGrid(props: HeadsProps) {
   const { label, sections, onChoose } = props;
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!ARROWS.includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!ARROWS.includes(event.key) || hasModifier(event)) return;
     // Where the focus is: two keys may come in one frame.
     const [own = "", row, column] = ((event.target as HTMLElement).dataset.head ?? "").split(" ");
     const at = { kind: own, layer: Number(row), head: Number(column) };
@@ -56,8 +57,7 @@ export function HeadGrid(props: HeadsProps) {
     onChoose({ kind, layer, head });
     const grid = event.currentTarget as HTMLElement;
     grid.querySelector<HTMLElement>(`[data-head="${kind} ${layer} ${head}"]`)?.focus();
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   };
   return (
     <div class="vt-head-grid" role="group" aria-label={label} onKeyDown={onKeyDown}>
@@ -69,14 +69,14 @@ export function HeadGrid(props: HeadsProps) {
             style={{ "--heads": section.heads, "--layers": section.layers }}
             data-many={section.heads > MANY}
           >
-            {["", ...upTo(section.heads)].map((text) => (
+            {["", ...indices(section.heads)].map((text) => (
               <span class="vt-above-heads" key={text}>
                 {text}
               </span>
             ))}
-            {upTo(section.layers).flatMap((layer) => [
+            {indices(section.layers).flatMap((layer) => [
               <span key={layer}>{layer}</span>,
-              ...upTo(section.heads).map((head) => (
+              ...indices(section.heads).map((head) => (
                 <Small key={head} {...props} section={section} place={{ kind: section.kind, layer, head }} />
               )),
             ])}
@@ -103,8 +103,7 @@ function Small({
     paintWeights(node.current!, weightsOf(place.layer, place.head), [rows, cols], theme);
   }, [...painted, theme]);
   return (
-    <button
-      type="button"
+    <Button
       class="vt-head-button"
       data-head={`${place.kind} ${place.layer} ${place.head}`}
       data-chosen={sameHead(place, chosen)}
@@ -113,12 +112,11 @@ function Small({
       aria-label={label}
       title={label}
       tabIndex={sameHead(place, chosen) ? 0 : -1}
-      data-lm-suppress-shortcuts="true"
       onClick={() => onPress(place)}
     >
       <canvas ref={node} />
       {sign}
-    </button>
+    </Button>
   );
 }
 
@@ -129,9 +127,5 @@ export function paintWeights(
   [rows, cols]: readonly [number, number],
   theme: Theme,
 ): void {
-  const image = new ImageData(cols, rows);
-  const pixels = Array.from(weights, (weight) => theme.ramp[Math.round(255 * weight)]!);
-  new Uint32Array(image.data.buffer).set(pixels);
-  Object.assign(canvas, { width: cols, height: rows });
-  canvas.getContext("2d")!.putImageData(image, 0, 0);
+  paintPixels(canvas, cols, rows, (cell) => theme.ramp[Math.round(255 * weights[cell]!)]!);
 }

@@ -96,7 +96,7 @@ function openMessages(model: Asked) {
 
   function post(id: string, request: Request) {
     try {
-      if (restarted) throw new Error("its kernel knows nothing of this view");
+      if (restarted) throw new Error("its kernel has no such view");
       model.send?.({ id, ask: request });
     } catch {
       forget(id).reject(new Error(NEEDS_KERNEL)); // a notebook opened without its kernel

@@ -1,7 +1,8 @@
 // A round knob that is dragged along a line or anywhere, or moved by keys: a slider wherever it stands.
 
+import { consume, indexAfterKey } from "./keys.ts";
 import { useRef } from "preact/hooks";
-import { indexAfterKey, nearestValue } from "./scales.ts";
+import { nearestValue } from "./scales.ts";
 
 interface KnobProps {
   label: string;
@@ -57,8 +58,7 @@ export function Knob(props: KnobProps) {
         const turned = (index: number) => (isTurned ? values.length - 1 - index : index);
         const to = indexAfterKey(event, turned(nearestValue(values, latest.current)), values.length);
         if (to === null) return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
         put(turned(to));
       }}
       onPointerDown={(event) => {

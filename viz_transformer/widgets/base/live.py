@@ -14,8 +14,8 @@ from torch import nn
 from viz_transformer._text import given_text
 from viz_transformer.engine.page_model import PageModel, digest_of
 from viz_transformer.errors import UserError
-from viz_transformer.huggingface_scores import HuggingFaceScores
 from viz_transformer.huggingface_text import HuggingFaceReader, HuggingFaceText, is_huggingface
+from viz_transformer.interpreting.scored_model import HuggingFaceScores
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.vocabulary import Vocabulary
@@ -46,7 +46,7 @@ def give_engine(
         lab: which of the engine's labs answers its requests, such as ``"head_lab"``.
         models: the model behind the view, or several by name.
         engine: ``"page"``, ``"kernel"``, or None: the page if it can.
-        context: what the lab has to know beside a request, as plain JSON.
+        context: what the lab needs beside a request, as plain JSON.
 
     Raises:
         UserError: if `engine` is neither, or the page cannot compute with a model.
@@ -82,7 +82,7 @@ _TO_TRY = {
 
 
 def _offers(model: TextModel) -> list[str]:
-    """Return the sentences to try whose words a model knows."""
+    """Return the sentences to try whose words a model has."""
 
     def is_known(text: str) -> bool:
         try:

@@ -24,7 +24,6 @@ function unpacked(bytes: BlobPart) {
   return new Response(unpacking).text();
 }
 
-/** What the script of a class exports, and its style. */
 async function load(
   manager: Model["widget_manager"],
   id: string,

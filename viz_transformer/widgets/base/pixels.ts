@@ -1,6 +1,6 @@
 // Weights to pixels: a head as large as wanted, or any window onto it, and thumbnails.
 
-import { spans } from "./weights.ts";
+import { spans } from "./bytes.ts";
 
 /** What is painted of a head: weights from 0 to 1, or with a limit from -limit to limit. */
 export interface Painted {

@@ -35,7 +35,6 @@ function parsed(text: string): Value {
   return text;
 }
 
-/** The view that a link sets by a trait. */
 function ownerOf(link: Element, name: string): Settable | undefined {
   const place = link.closest(".jp-NotebookPanel") ?? document;
   const roots = [...place.querySelectorAll<Root>(".vt-root")].filter(

@@ -1,7 +1,6 @@
 // The replies to what was asked: what was once answered is shown within a frame.
 
 import { canonicalJson, type connectKernel, newestOf } from "./kernel.ts";
-import { NewestMap } from "./newest_map.ts";
 
 type Kernel = Pick<ReturnType<typeof connectKernel>, "ask" | "latest">;
 
@@ -24,7 +23,7 @@ export function newestReply<Request extends object, Reply>(
   first?: Answered<Request, Reply>,
 ) {
   type Entry = Answered<Request, Reply>;
-  const known: Map<string, Entry> = new NewestMap();
+  const known: Map<string, Entry> = new RecentMap();
   let [latest, before]: (Entry | null)[] = [null, null];
   let [asked, problem] = ["", ""];
   const submitted = newestOf(kernel.ask);
@@ -68,4 +67,19 @@ export function newestReply<Request extends object, Reply>(
   }
 
   return { want, read, forget: () => tell("") };
+}
+
+export class RecentMap<Key, Value> extends Map<Key, Value> {
+  most: number;
+
+  constructor(most = 24) {
+    super();
+    this.most = most;
+  }
+
+  set(key: Key, value: Value) {
+    super.set(key, value);
+    if (this.size > this.most) this.delete(this.keys().next().value!);
+    return this;
+  }
 }

@@ -29,7 +29,7 @@ class Field:
 #: The fields of a request by name. A view that can be asked several things has several.
 Schema = Mapping[str, Field]
 
-#: No reply is larger, in bytes: what a page can want is a hundredth of it.
+#: No reply is larger, in bytes: a page needs a hundredth of it.
 MOST_BYTES = 16_000_000
 
 TEXT = Field("text", lambda value: isinstance(value, str) and len(value) <= 20_000)
@@ -92,7 +92,7 @@ def check_request(request: Any, schemas: Collection[Schema]) -> None:
         UserError: if it does; the message names the first field that is wrong in the nearest one.
     """
     if not schemas:
-        raise UserError("this view's page may ask nothing; say what it may in the view's `requests`")
+        raise UserError("this view takes no requests; list them in the view's `requests`")
     mistakes = [_mistake(request, schema) for schema in schemas]
     if None in mistakes:
         return

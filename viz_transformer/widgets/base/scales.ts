@@ -76,27 +76,12 @@ export function nearestValue(
   return best;
 }
 
+/** The numbers from 0 up to a count. */
+export const indices = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
 /** The values from `low` to `high` in steps, both ends among them. */
 export function stepsBetween(low: number, high: number, step: number) {
   return Array.from({ length: Math.round((high - low) / step) + 1 }, (_, i) => low + i * step);
-}
-
-/** The index among `count` values that a key moves to, or null for any other key. */
-export function indexAfterKey(
-  { key, ctrlKey, metaKey, altKey }: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">,
-  index: number,
-  count: number,
-) {
-  if (ctrlKey || metaKey || altKey) return null;
-  const far = Math.max(2, Math.round(count / 10));
-  const by = (
-    { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: far, PageDown: -far } as Record<
-      string,
-      number
-    >
-  )[key];
-  const to = by ? index + by : ({ Home: 0, End: count - 1 } as Record<string, number>)[key];
-  return to === undefined ? null : Math.min(count - 1, Math.max(0, to));
 }
 
 function logOf(value: number, base: number) {

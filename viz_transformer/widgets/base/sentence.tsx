@@ -1,7 +1,8 @@
 // The sentence in the header: its words as chips, and a pencil that makes a field of them.
 
+import { consume, hasModifier } from "./keys.ts";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Choice } from "./choice.tsx";
+import { Button, Choice } from "./controls.tsx";
 import type { Settable } from "./prose_links.ts";
 import { markMeaning, shortened, visible } from "./text.ts";
 
@@ -40,25 +41,22 @@ export function Chips({
         const chips = Array.from(event.currentTarget.querySelectorAll("button"));
         const now = chips.indexOf(event.target as HTMLButtonElement);
         const to = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: chips.length - 1 }[event.key];
-        if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-        event.preventDefault();
-        event.stopPropagation();
+        if (to === undefined || hasModifier(event)) return;
+        consume(event);
         chips[Math.min(chips.length - 1, Math.max(0, to))]?.focus();
       }}
     >
       {tokens.map((token, index) => (
-        <button
-          type="button"
+        <Button
           class={`vt-chip vt-of-${isQuery && index === chosen ? "query" : kind} ${index < there ? "" : "vt-to-come"}`}
           key={`${index} ${token}`}
           tabIndex={index === at ? 0 : -1}
           aria-pressed={index === chosen}
           title={markMeaning(token) ?? visible(token)}
-          data-lm-suppress-shortcuts="true"
           onClick={() => onChoose?.(index)}
         >
           <bdi>{visible(token)}</bdi>
-        </button>
+        </Button>
       ))}
     </span>
   );
@@ -222,8 +220,7 @@ export function SentenceField(props: FieldProps) {
             if (event.key === "Escape") close();
             else if (event.key === "Enter" && !event.isComposing) read(event.currentTarget.value);
             else return event.stopPropagation();
-            event.preventDefault();
-            event.stopPropagation();
+            consume(event);
           }}
         />
       )}

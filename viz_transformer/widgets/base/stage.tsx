@@ -4,10 +4,10 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { CopyCode } from "./copy_code.tsx";
 import type { Model } from "./kernel.ts";
-import type { Piece } from "./pieces.ts";
 import { isPresented, togglePresented } from "./present.ts";
+import { CopyCode } from "./python_code.tsx";
+import type { Piece } from "./text.ts";
 
 // Pixels of a view that has its inspector as a sheet from below.
 const [NARROW, NARROW_WITH_TIMELINE] = [900, 1100];

@@ -97,7 +97,7 @@ export function stageView<Traits extends object>({ name, label, traits, whole, d
           width,
           height,
           unit: Math.min(26, Math.max(16, width / 80)) * larger * (model.get("text_size") ?? 1),
-          measure: (text, isBold = false) => (theme.measure?.(text, MEASURED, isBold) ?? 0) / MEASURED,
+          measure: (text, isBold = false) => theme.measure(text, MEASURED, isBold) / MEASURED,
           about: model.get("about") ?? "",
           model,
           host,

@@ -1,10 +1,10 @@
 """Static fallbacks: a picture behind every live view, for a notebook that is only read.
 
-A saved notebook that is opened without its kernel, or where nothing runs, cannot show a view. So
+A saved notebook that is opened without its kernel, or where no script runs, cannot show a view. So
 two outputs are displayed: the live view, and after it a picture of it. The style that comes with
 the picture hides one of the two, depending on what it finds in the page; in an unknown page both
 stay. One output with the picture as a second format does not work: JupyterLab prefers the widget's
-format, and says "model not found" instead of trying the other.
+format, and shows "model not found" instead of trying the other.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DISCONNECTED = ":has(.jupyter-widgets-disconnected)"
 
 
 def shown_text(text: str) -> str:
-    """Return a description whose tokens can do nothing to it: characters that turn the line are named."""
+    """Return a description that its tokens cannot garble: characters that turn the line are named."""
     from viz_transformer.plots.labels import visible
 
     return visible(text)

@@ -1,4 +1,4 @@
-// Tokens and numbers as text. Tokens may hold anything: they reach the page through textContent and
+// Tokens, numbers and sentences as text. Tokens may hold anything: they reach the page through textContent and
 // fillText alone, and invisible characters are replaced by visible ones.
 
 const SPANNING = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]/u; // seen
@@ -82,6 +82,9 @@ export function formatSigned(value: number, digits: number) {
   const text = Math.abs(value).toFixed(digits);
   return Number(text) === 0 ? text : `${sign}${text}`;
 }
+
+/** "1 word", "2 words". */
+export const counted = (count: number, one: string) => `${count} ${one}${count === 1 ? "" : "s"}`;
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
@@ -198,3 +201,52 @@ export function joinPieces(pieces: string[], isWord = false) {
     .replace(/(?:<0x[0-9A-F]{2}>)+/g, textOfBytes);
   return word.replace(/^[▁Ġ]/, "").replace(/<\/w>$/, "") || word;
 }
+
+/**
+ * A share in whole percents, finer where it is small; none but the whole is 100%.
+ *
+ * @param isCoarse whether no more than whole percents are known of it
+ */
+export function percent(share: number, isCoarse = false): string {
+  if (share > 0.995 && share < 1) return ">\u00a099%";
+  if (isCoarse) return share > 0 && share < 0.005 ? "<\u00a01%" : `${Math.round(100 * share)}%`;
+  if (share > 0 && share < 0.001) return "<\u00a00.1%";
+  return share > 0 && share < 0.1 ? `${(100 * share).toFixed(1)}%` : `${Math.round(100 * share)}%`;
+}
+
+/**
+ * Which words of two translations have no partner in the other: two lists of booleans.
+ *
+ * Partners are those of a longest common subsequence, so a word that is left out or put in is the
+ * only one that differs.
+ */
+export function differences(a: readonly string[] | string[], b: readonly string[] | string[]) {
+  const longest = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      longest[i][j] =
+        a[i] === b[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+    }
+  }
+  const [inA, inB] = [a.map(() => true), b.map(() => true)];
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    if (a[i] === b[j]) [inA[i++], inB[j++]] = [false, false];
+    else if (longest[i + 1][j] >= longest[i][j + 1]) i++;
+    else j++;
+  }
+  return [inA, inB];
+}
+
+const LETTERS = 18; // of a word in a sentence
+
+/** Text, or a word in the colour of its role. */
+export type Piece = string | { role: "query" | "key" | "you" | "was"; word: string };
+
+export const named = (role: "query" | "key" | "you", token = "", letters = LETTERS): Piece => ({
+  role,
+  word: shortened(token, letters),
+});
+
+/** A sentence as text, its words isolated: a right-to-left word leaves the rest in order. */
+export const plainText = (pieces: readonly Piece[]): string =>
+  pieces.map((piece) => (typeof piece === "string" ? piece : `\u2068${piece.word}\u2069`)).join("");

@@ -1,7 +1,7 @@
 // The timeline: the named steps of a story, a knob to drag along them, and a button that plays them.
 
+import { indexAfterKey } from "./keys.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { indexAfterKey } from "./scales.ts";
 
 const STEP_MS = 1100; // of playing
 

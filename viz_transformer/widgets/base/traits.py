@@ -53,16 +53,16 @@ class Checked(traitlets.Any):
 
 
 class Unfolded(traitlets.List[str]):
-    """The names of a view's panels that stand open; the others are folded to a line each."""
+    """The names of a view's open panels; the others are folded to a line each."""
 
     def __init__(self, *names: str, opened: tuple[str, ...] = ()) -> None:
         """Make the trait.
 
         Args:
             names: of all panels that fold.
-            opened: those that stand open at first.
+            opened: those that are open at first.
         """
-        super().__init__(traitlets.Unicode(), list(opened), help="panels that stand open")
+        super().__init__(traitlets.Unicode(), list(opened), help="open panels")
         self.names = names
         self.tag(sync=True)
 
@@ -99,8 +99,8 @@ def check_index(name: str, value: Any, size: int, *, owner: str = "here there ar
 
     Args:
         name: of the trait.
-        value: what is set; None, where nothing is chosen, is accepted.
-        size: how many there are to choose from.
+        value: what is set; None, for no choice, is accepted.
+        size: the number of choices.
         owner: who has them, and a verb, for the message: ``"this mask has"``.
 
     Raises:

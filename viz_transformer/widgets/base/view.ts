@@ -1,16 +1,14 @@
 // The frame of every view: its root element, its theme, redraws on change, and its removal.
 
-import { followProse } from "./prose_links.ts";
-import { showNewCell } from "./scroll_into_sight.ts";
-import { showWaits } from "./waits.ts";
 import { zoomOf } from "./canvas.ts";
-import { forwardCellKeys } from "./cell_keys.ts";
 import { addChoices } from "./choices.ts";
 import { backgroundBehind, isDark, readTheme, type Theme, watchTheme } from "./colour.ts";
-import { element } from "./controls.ts";
+import { element } from "./elements.ts";
 import { addFrames } from "./frames.ts";
-import { fitPaper } from "./paper.ts";
+import { forwardCellKeys, showNewCell } from "./jupyterlab.ts";
 import type { Model } from "./kernel.ts";
+import { followProse } from "./prose_links.ts";
+import { showWaits } from "./waits.ts";
 
 const FONT = 14; // pixels of the text at a `text_size` of 1
 /** An event of a view's root: it has been laid out for paper. */
@@ -186,4 +184,23 @@ function pageTheme(root: HTMLDivElement) {
   root.style.setProperty("--vt-behind", backgroundBehind(root)); // where the page names no colours
   root.dataset.theme = isDark(root) ? "dark" : "light"; // the style sheet's accents follow it
   return readTheme(root);
+}
+
+/** Make all that is scrolled sideways as narrow as its box, or as wide again as it was. */
+export function fitPaper(root: HTMLElement, printing: boolean) {
+  for (const part of root.querySelectorAll("[data-vt-printed]")) {
+    part.removeAttribute("data-vt-printed");
+    (part as HTMLElement).style.zoom = "";
+  }
+  if (!printing) return;
+  const wide = Array.from(root.querySelectorAll("*")).filter(
+    (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto",
+  );
+  for (const box of wide) {
+    const zoom = String(box.clientWidth / box.scrollWidth);
+    for (const part of box.children as HTMLCollectionOf<HTMLElement>) {
+      part.style.zoom = zoom;
+      part.dataset.vtPrinted = "";
+    }
+  }
 }

@@ -1,16 +1,16 @@
 // What a view waits for. After a second one line on the stage says so, with how far it is and what stops it.
 
-import { button, element, setText } from "./controls.ts";
+import { button, element, setText } from "./elements.ts";
 import type { Model } from "./kernel.ts";
 
 const SLOW_MS = 1000;
 const SILENT_MS = 5000; // without a word from the kernel
 const BETWEEN_MS = 500; // two parts of one work, at most
 const TICK_MS = 250;
-const SHOWN = " The picture is still the one before.";
+const SHOWN = " The picture still shows the state before.";
 
 /** Why there is no answer, where the viewer has stopped the work. */
-export const STOPPED = "Stopped: the picture is the one before.";
+export const STOPPED = "Stopped: the picture shows the state before.";
 const SILENT =
   "The notebook's kernel does not answer yet: it is busy, or not running. If it is not, run this view's cell again.";
 

@@ -1,4 +1,4 @@
-"""A walk through a widget: the views and the text inside it, in order, whatever boxes they stand in.
+"""A walk through a widget: the views and the text inside it, in order, whatever boxes hold them.
 
 Widgets are read from the state that Jupyter has of them, so that those of a running notebook and
 those stored in a notebook file are read in the same way.

@@ -1,7 +1,8 @@
 // The candidates of a search: their texts, which follows which, and what was looked at to write them.
 
-import { weightsIn } from "../base/weights.ts";
+import { weightsIn } from "../base/bytes.ts";
 import type { Traits as Declared } from "./traits.ts";
+import { indices } from "../base/scales.ts";
 
 /** A continuation that was considered. A log-probability or a score of null stands for −∞. */
 export interface Candidate {
@@ -206,7 +207,7 @@ export function attentionOf(
   const first = (before + steps[step][index].parent * keys) * layers * heads + layer * heads * keys;
   const weights: Float32Array = weightsIn(attention);
   const of = (each: number, key: number) => weights[first + each * keys + key] ?? 0;
-  const wanted = head === null ? Array.from({ length: heads }, (_, each) => each) : [head];
+  const wanted = head === null ? indices(heads) : [head];
   return Array.from(
     { length: keys },
     (_, key) => wanted.reduce((sum, each) => sum + of(each, key), 0) / wanted.length,

@@ -2,20 +2,20 @@
 
 import type { ComponentChildren } from "preact";
 import { Bars } from "../base/bars.tsx";
-import { Choice } from "../base/choice.tsx";
-import { Code } from "../base/code.tsx";
+import { Button, Choice } from "../base/controls.tsx";
 import { Doors } from "../base/doors.tsx";
-import { runningText, shortened, shortNumber, visible } from "../base/text.ts";
+import { Code } from "../base/python_code.tsx";
 import type { Frame } from "../base/stage_view.tsx";
+import { runningText, shortened, shortNumber, visible } from "../base/text.ts";
 import {
   attentionKeys,
   attentionOf,
   chanceOf,
-  type Position,
   parentOf,
+  type Position,
   type SearchResult,
-  type Traits,
   tokenChance,
+  type Traits,
 } from "./candidates.ts";
 import { codeOf, describeFilters, fateOf, formatNats, markOf } from "./sentences.ts";
 
@@ -141,7 +141,6 @@ function Fold(props: {
   );
 }
 
-/** What was looked at to write the candidate. */
 function Looks(props: InspectorProps & { attention: NonNullable<SearchResult["attention"]> }) {
   const { frame, result, explained, place, attention } = props;
   const { step, index } = explained;
@@ -184,7 +183,6 @@ function Looks(props: InspectorProps & { attention: NonNullable<SearchResult["at
   );
 }
 
-/** All candidates of the step, with their numbers and what became of them. */
 function Candidates({ frame, result, step, explained, onChoose }: InspectorProps) {
   const all = result.steps[step];
   const kept = all.filter(({ status }) => status === "kept").length;
@@ -194,14 +192,12 @@ function Candidates({ frame, result, step, explained, onChoose }: InspectorProps
       <ol>
         {all.map((each, index) => (
           <li key={`${index}`}>
-            <button
-              type="button"
+            <Button
               aria-pressed={step === explained.step && index === explained.index}
-              data-lm-suppress-shortcuts="true"
               onClick={() => onChoose({ step, index })}
             >
               <bdi class="vt-of-query">{visible(runningText(result.texts[step][index]))}</bdi>
-            </button>
+            </Button>
             <span>
               {result.sampled
                 ? `probability ${tokenChance(each).toFixed(3)}, drawn with ${(each.share ?? 0).toFixed(3)}`

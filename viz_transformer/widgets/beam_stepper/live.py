@@ -45,7 +45,7 @@ def beam_stepper(
             ours.
         beam_width: hypotheses kept at each step, 1 to 100.
         length_penalty: 0 favours short texts; larger values favour longer ones.
-        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
+        engine: where answers are computed: ``"page"``, ``"kernel"``, or None for the page if it can.
         tokenizer: that of Hugging Face's models.
         max_new_tokens: the most tokens that they write; by default 8 after a text, and 60 of a
             translation.

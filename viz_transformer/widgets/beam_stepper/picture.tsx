@@ -1,12 +1,12 @@
 // The picture of a search: its tree as a river, with a button for each candidate.
 
+import { consume, hasModifier } from "../base/keys.ts";
 import type { ComponentChildren, CSSProperties } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { visible } from "../base/text.ts";
+import { useRoom } from "../base/hooks.ts";
 import { tween } from "../base/motion.ts";
-import { percent } from "../base/percent.ts";
 import type { Frame } from "../base/stage_view.tsx";
-import { useRoom } from "../base/use_room.ts";
+import { percent, visible } from "../base/text.ts";
 import {
   type Candidate,
   chanceOf,
@@ -23,6 +23,7 @@ import {
 } from "./candidates.ts";
 import { type Box, type Branch, layOut, type River, type Room } from "./river.ts";
 import { describeCandidate, markOf } from "./sentences.ts";
+import { Button } from "../base/controls.tsx";
 
 const MOST_TO_COME = 3; // lanes of words to come
 
@@ -93,15 +94,14 @@ export function Picture(props: PictureProps) {
           if (position) onChoose(position);
         }}
         onKeyDown={(event) => {
-          if (event.ctrlKey || event.metaKey || event.altKey || !positionOf(event) || !scene) return;
+          if (hasModifier(event) || !positionOf(event) || !scene) return;
           const { order } = scene.river.columns[latest.current.step];
           const to = moveInTree(result.steps, latest.current, event.key, order);
           if (!to) return;
           wantsFocus.current = true; // its button may not exist yet
           latest.current = to;
           onChoose(to);
-          event.preventDefault();
-          event.stopPropagation();
+          consume(event);
         }}
       >
         {scene && <Tree scene={scene} />}
@@ -183,7 +183,6 @@ function Tree({ scene }: { scene: Scene }) {
   );
 }
 
-/** What leads to the candidates of a step. */
 function Flows({ scene, number }: { scene: Scene; number: number }) {
   const { river, result, path, step } = scene;
   const { branches, cuts } = river.columns[number];
@@ -275,15 +274,13 @@ function Leaf({ scene, step, index, kind, style, onPress, children }: LeafProps)
   const candidate = result.steps[step][index];
   const also = greedy[step]?.has(index) ? " Greedy search writes this too." : "";
   return (
-    <button
-      type="button"
+    <Button
       class={`${kind} vt-${candidate.status} ${step === explained.step && index === winner ? "vt-rival" : ""}`}
       data-step={step}
       data-index={index}
       tabIndex={isChosen ? 0 : -1}
       aria-pressed={isChosen}
       title={`${describeCandidate(candidate, result.texts[step][index])}${also}`}
-      data-lm-suppress-shortcuts="true"
       style={style}
       onClick={(event) => {
         if (!onPress) return;
@@ -292,7 +289,7 @@ function Leaf({ scene, step, index, kind, style, onPress, children }: LeafProps)
       }}
     >
       {children}
-    </button>
+    </Button>
   );
 }
 

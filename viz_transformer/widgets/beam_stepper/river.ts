@@ -149,7 +149,6 @@ function largest(fits: (value: number) => boolean, most: number): number {
   return low;
 }
 
-/** The branch or the start that a candidate continues. */
 function originOf(river: River, steps: readonly Candidate[][], step: number, index: number) {
   const parent = parentOf(steps, step, index);
   if (step === 0) return { ...river.start, flow: river.start.height };
@@ -192,7 +191,6 @@ function addCuts(river: River, steps: readonly Candidate[][], step: number): voi
   }
 }
 
-/** A ribbon from one height to another, as a path. */
 function ribbon(
   from: number,
   top: number,

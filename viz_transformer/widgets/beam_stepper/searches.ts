@@ -1,7 +1,7 @@
 // The results of searches: those that came with the view, those received since, and what is requested.
 
 import { canonicalJson, type connectKernel, NEEDS_KERNEL, newestOf } from "../base/kernel.ts";
-import { NewestMap } from "../base/newest_map.ts";
+import { RecentMap } from "../base/replies.ts";
 import { type Reply, type SearchRequest, type SearchResult, searchResult } from "./candidates.ts";
 
 type Given = readonly (readonly [SearchRequest, Reply])[];
@@ -9,7 +9,7 @@ type Given = readonly (readonly [SearchRequest, Reply])[];
 /** Results by their requests: all that came with the view, and the newest of the others. */
 function knownResults() {
   const given = new Map<string, SearchResult>();
-  const received: Map<string, SearchResult> = new NewestMap();
+  const received: Map<string, SearchResult> = new RecentMap();
   let taken: Given | null = null;
   const add = (to: Map<string, SearchResult>, request: SearchRequest, reply: Reply) =>
     to.set(canonicalJson(request), searchResult(request, reply));

@@ -1,9 +1,7 @@
 // What a search shows at a step, in words.
 
 import shared from "../../shared.json" with { type: "json" };
-import { formatNumber, quoted, runningText, shortened, visible } from "../base/text.ts";
-import { percent } from "../base/percent.ts";
-import type { Piece } from "../base/pieces.ts";
+import { formatNumber, percent, type Piece, quoted, runningText, shortened, visible } from "../base/text.ts";
 import {
   type Candidate,
   chanceOf,
@@ -11,9 +9,9 @@ import {
   isRelative,
   leaderOf,
   parentOf,
-  SETTINGS,
   type SearchRequest,
   type SearchResult,
+  SETTINGS,
 } from "./candidates.ts";
 
 const LETTERS = 60; // of a text in a sentence
@@ -87,7 +85,7 @@ function outcomeOf(result: SearchResult): Piece[] {
   const parting = partingOf(best.tokens, greedy.tokens, result.end);
   if (parting === 0) return [`${told}; greedy search writes the same.`];
   const value = formatNats(sampled ? greedy.log_prob : greedy.score);
-  const where = parting ? `, and parts from it at word ${parting}` : "";
+  const where = parting ? `, and differs from word ${parting} on` : "";
   return [`${told}; greedy search writes `, textPiece(greedy.tokens), `, ${value}${where}.`];
 }
 

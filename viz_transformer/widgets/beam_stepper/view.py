@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 _ABOUT = (
     "Each column is a step of the search. Every text in the beam is continued by each word, all "
     "continuations are ranked by log-probability, and only the best are kept, as many as the beam is "
-    "wide: a branch is as high as its text is probable, and ✂ ends those that were pruned. A finished text "
-    "is ranked by its score, the log-probability divided by a length norm, so that long texts can win; what "
-    "was found is told at the last step. Greedy search keeps one text, and sampling draws each word: choose "
-    "one above the picture. Point at a candidate, or choose it with a click or the arrow keys, to see what "
-    "became of it and where the model looked."
+    "wide: a branch is as high as its text is probable, and ✂ ends those that were pruned. A finished "
+    "text is ranked by its score, the log-probability divided by a length norm, so that long texts can "
+    "win; the last step shows the results. Greedy search keeps one text, and sampling draws each word: "
+    "choose one above the picture. Point at a candidate, or choose it with a click or the arrow keys, to "
+    "see whether it was kept and where the model looked."
 )
 #: The settings that an exported page carries beside those that are shown.
 _WIDTHS = (1, 2, 4, 8)
@@ -125,7 +125,7 @@ class BeamStepper(View):
         sync=True, content=True
     )
 
-    _ready = False  # whether a search is known: while one is made, nothing can be checked
+    _ready = False  # whether there is a search: while one is made, no choice can be checked
 
     def __init__(
         self,
@@ -247,8 +247,8 @@ class BeamStepper(View):
 
     def figure(self) -> Figure:
         """Return what the view shows now as a matplotlib figure."""
-        from viz_transformer.plots.alt_text import set_alt_text
         from viz_transformer.plots.beam import plot_beam, plot_distribution
+        from viz_transformer.plots.figures import set_alt_text
 
         plot = plot_distribution if is_sampled(self.search) else plot_beam
         figure = cast("Figure", plot(self.search, self.shown_step).figure)

@@ -5,24 +5,22 @@
 
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Choice } from "../base/choice.tsx";
-import { markMeaning, runningPieces, runningText, visible } from "../base/text.ts";
-import { TASKS } from "../base/tasks.ts";
-import { differences } from "../base/text_difference.ts";
-import { css, weightRgb } from "../base/ramps.ts";
-import { Range } from "../base/range.tsx";
+import { css, weightRgb } from "../base/colour.ts";
+import { Choice, Range } from "../base/controls.tsx";
+import { useKernel } from "../base/hooks.ts";
+import { TASKS } from "../base/kinds.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
+import { differences, markMeaning, runningPieces, runningText, visible } from "../base/text.ts";
 import { Timeline } from "../base/timeline.tsx";
-import { useKernel } from "../base/use_kernel.ts";
 import {
   attentionOf,
   isEnd,
   leaderOf,
   type Position,
-  type SearchResult,
   searchRequest,
+  type SearchResult,
   shownCandidate,
   type Traits,
 } from "./candidates.ts";
@@ -32,6 +30,7 @@ import { searches } from "./searches.ts";
 import { describeProblem, formatNats, headlineOf, lineOf } from "./sentences.ts";
 import { TRAITS } from "./traits.ts";
 import { type Way, waysOf } from "./ways.ts";
+import { Problem } from "../base/card.tsx";
 
 /** A number that a search is made with: its trait, name, least and most of the slider, step, and which end is all. */
 type Setting = readonly [
@@ -122,11 +121,7 @@ function BeamStepper(frame: Frame<Traits>) {
       header={
         <>
           <Words now={now} node={node} edit={edit} />
-          {failure && (
-            <p class="vt-problem" role="alert">
-              {describeProblem(failure, carried, now.result.request)}
-            </p>
-          )}
+          {failure && <Problem>{describeProblem(failure, carried, now.result.request)}</Problem>}
         </>
       }
       headline={<Pieces pieces={headlineOf(now.result, now.step)} />}
@@ -170,7 +165,6 @@ function carriedRequests({ traits, model }: Frame<Traits>) {
     .filter(({ text, method }) => text === traits.sentence && method === traits.method);
 }
 
-/** What is read, with what the candidate looks at; and what is written so far. */
 function Words({
   now,
   node,
@@ -218,7 +212,6 @@ function Words({
   );
 }
 
-/** The three ways to write, each as far as it has come. */
 function Ways({ now, ways }: { now: Now; ways: Way[] }) {
   const { frame, live } = now;
   const { checkpoint, checkpoints } = frame.traits;
@@ -271,7 +264,6 @@ function Text({ way: { tokens, logProb }, other }: { way: Way; other: string[] }
   );
 }
 
-/** The steps, and what the search is made with. */
 function Steps({ now: { frame, result, step, live, goTo } }: { now: Now }) {
   const { method, seed } = frame.traits;
   const last = result.steps.length - 1;

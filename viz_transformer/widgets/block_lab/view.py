@@ -1,4 +1,4 @@
-"""The block lab's view: one word's vector is reversed, and each part of a block tells who moves."""
+"""The block lab's view: one word's vector is reversed, and each part of a block shows which words move."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "Each column but the last is one part of an encoder block; the last, a norm over all words, is in "
-    "no block and stands there for comparison. All are given the same vectors. The vector of one word "
-    "is then reversed: each number is multiplied by −1. Each cell says how far a word's output moved, "
-    "and a line leads to every word that moved. Choose another word, or type another sentence."
+    "Each column but the last is one part of an encoder block; the last, a norm over all words, is in no "
+    "block and is shown for comparison. All are given the same vectors. The vector of one word is then "
+    "reversed: each number is multiplied by −1. Each cell shows how far a word's output moved, and a line "
+    "leads to every word that moved. Choose another word, or type another sentence."
 )
 
 

@@ -1,20 +1,17 @@
 // The block lab: the vector of one word is reversed, and each part of a block shows which words move.
 
 import { useMemo } from "preact/hooks";
-import { Code } from "../base/code.tsx";
+import { changeRgb, css, textColourOn } from "../base/colour.ts";
+import { Tabs } from "../base/controls.tsx";
 import { Doors } from "../base/doors.tsx";
-import { textColourOn } from "../base/colour.ts";
-import { elide, visible } from "../base/text.ts";
-import { changeRgb, css } from "../base/ramps.ts";
+import { useKernel, useRoom, useTween } from "../base/hooks.ts";
+import { Code } from "../base/python_code.tsx";
 import { newestReply } from "../base/replies.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { Tabs } from "../base/tabs.tsx";
-import { useTween } from "../base/use_tween.ts";
-import { useKernel } from "../base/use_kernel.ts";
-import { useRoom } from "../base/use_room.ts";
-import { headlineOf, MOST, moveText, movesOf, type Reply, UNMOVED } from "./spread.ts";
+import { elide, visible } from "../base/text.ts";
+import { headlineOf, MOST, movesOf, moveText, type Reply, UNMOVED } from "./spread.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 const HEAD = 4.2; // units: a name of three words
@@ -91,7 +88,7 @@ function Picture({ frame, reply, changed, moves, isOld, choose }: PictureProps) 
   const motion = useTween(frame.redraw);
   const shown = motion.move(moves.flat()); // [part · word]
   const { unit } = frame;
-  const measure = (text: string) => frame.theme.measure?.(text, unit, true) ?? 0;
+  const measure = (text: string) => frame.theme.measure(text, unit, true);
   const widest = Math.max(...tokens.map((token) => measure(visible(token))));
   const names = Math.min(widest, (room?.width ?? 0) / 4);
   const column = ((room?.width ?? 0) - names - 8) / parts.length;

@@ -2,13 +2,13 @@
 
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { ariaGrid } from "../base/aria_grid.ts";
-import { moveInTable } from "../base/cells.ts";
-import { packPixel, textColourOn, type Theme } from "../base/colour.ts";
+import { css, packPixel, textColourOn, type Theme } from "../base/colour.ts";
+import { useRoom } from "../base/hooks.ts";
+import { ariaGrid } from "../base/interactive_canvas.ts";
+import { consume, hasModifier, moveInTable } from "../base/keys.ts";
 import { elide } from "../base/text.ts";
-import { css } from "../base/ramps.ts";
-import { useRoom } from "../base/use_room.ts";
 import { cellRgb, type Grid, type Place, samePlace } from "./grids.ts";
+import { paintPixels } from "../base/canvas.ts";
 
 const LEAST_ROW = 1.3; // units
 const [WIDE_CELL, HIGH_CELL] = [44, 20]; // pixels of a cell with its number
@@ -47,7 +47,7 @@ interface Layout {
 }
 
 function layOut({ grid, theme, unit, others }: GridProps, room: { width: number; height: number }): Layout {
-  const measure = (text: string) => theme.measure?.(text, unit, true) ?? 0;
+  const measure = (text: string) => theme.measure(text, unit, true);
   const widths = grid.rows.map((name, at) => {
     const other = others?.[at] ?? null;
     return measure(name) + (other === null ? 0 : measure(other) + 4 * GAP);
@@ -108,7 +108,7 @@ function Drawn(props: Part) {
     announce.current({ rows, cols: columns, row: here.at, col: here.layer, text });
   });
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (hasModifier(event)) return;
     const to = moveInTable({ row: latest.current.at, col: latest.current.layer }, rows, columns, event.key);
     if (to) {
       focus({ layer: to.col, at: to.row });
@@ -116,8 +116,7 @@ function Drawn(props: Part) {
     } else if (event.key === "Enter" || event.key === " ") {
       (props.onPress ?? props.onChoose)(latest.current, event.shiftKey);
     } else return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   };
   return (
     <div
@@ -198,18 +197,15 @@ function useDrag(props: Part, canvas: RefObject<HTMLCanvasElement | null>, focus
 /** A pixel a cell; the style sheet stretches it. */
 function paint(canvas: HTMLCanvasElement, { grid, theme }: GridProps): void {
   const [columns, rows] = [grid.columns.length, grid.rows.length];
-  const image = new ImageData(columns, rows);
-  const pixels = new Uint32Array(image.data.buffer);
-  for (let index = 0; index < grid.values.length; index++)
-    pixels[(index % rows) * columns + Math.floor(index / rows)] = packPixel(cellRgb(grid, index, theme));
-  Object.assign(canvas, { width: columns, height: rows });
-  canvas.getContext("2d")!.putImageData(image, 0, 0);
+  paintPixels(canvas, columns, rows, (cell) =>
+    packPixel(cellRgb(grid, (cell % columns) * rows + Math.floor(cell / columns), theme)),
+  );
 }
 
 /** What each row is; where the two runs differ, that of the corrupted one, and that of the clean one to drag. */
 function Names({ grid, layout, theme, unit, others }: Part) {
   const { left, top, row } = layout;
-  const measure = (text: string) => theme.measure?.(text, unit, true) ?? 0;
+  const measure = (text: string) => theme.measure(text, unit, true);
   return (
     <g class="vt-cause-names">
       {grid.rows.map((name, at) => {
@@ -240,7 +236,7 @@ function Names({ grid, layout, theme, unit, others }: Part) {
 
 function Layers({ grid, layout, unit, theme }: Part) {
   const { left, top, cell } = layout;
-  const wide = (theme.measure?.("000", 0.85 * unit, false) ?? 0) + 6;
+  const wide = theme.measure("000", 0.85 * unit, false) + 6;
   const every = EVERY.find((each) => each * cell >= wide) ?? 100;
   return (
     <g class="vt-cause-layers">
@@ -259,12 +255,11 @@ function Layers({ grid, layout, unit, theme }: Part) {
   );
 }
 
-/** What stands in cells that are wide enough. */
 function Texts({ grid, layout, theme, unit }: Part) {
   const { left, top, cell, row } = layout;
   if (cell < WIDE_CELL || row < HIGH_CELL) return null;
   const rows = grid.rows.length;
-  const measure = (text: string) => theme.measure?.(text, 0.85 * unit, false) ?? 0;
+  const measure = (text: string) => theme.measure(text, 0.85 * unit, false);
   return (
     <g class="vt-cause-texts">
       {Array.from(grid.values, (_, index) => (

@@ -1,9 +1,9 @@
 // The grids of the pictures: layers from left to right, and positions or heads below one another. No DOM.
 
-import { parseRgb, type Rgb, type Theme } from "../base/colour.ts";
-import { signedRgb } from "../base/ramps.ts";
+import { decodeWeights } from "../base/bytes.ts";
+import { parseRgb, type Rgb, signedRgb, type Theme } from "../base/colour.ts";
 import { formatSigned, joinPieces, shortened, visible } from "../base/text.ts";
-import { decodeWeights } from "../base/weights.ts";
+import { indices } from "../base/scales.ts";
 
 export type Picture = "positions" | "heads" | "lens" | "direct";
 export type Place = { layer: number; at: number };
@@ -70,8 +70,6 @@ const MOST_LETTERS = 18; // of a word
 /** A token as people write it: without the mark of a space before it. */
 export const word = (token: string) => shortened(joinPieces([token], true), MOST_LETTERS);
 
-const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
-
 /** How much of the clean answer each part brings back, from the layers that are known. */
 export function patchGrid(start: Start, what: "positions" | "heads", layers: (number[] | undefined)[]): Grid {
   const [columns, rows] = start.sizes[what] as [number, number];
@@ -83,8 +81,8 @@ export function patchGrid(start: Start, what: "positions" | "heads", layers: (nu
     });
   });
   return {
-    columns: upTo(columns).map(String),
-    rows: what === "heads" ? upTo(rows).map((head) => `head ${head}`) : start.clean!.tokens.map(word),
+    columns: indices(columns).map(String),
+    rows: what === "heads" ? indices(rows).map((head) => `head ${head}`) : start.clean!.tokens.map(word),
     values,
     limit: Math.max(1, ...values.filter(Number.isFinite).map(Math.abs)),
     kind: "signed",
@@ -110,7 +108,7 @@ export function directGrid(direct: Direct): Grid {
   const values = decodeWeights(direct.values, "float32");
   const rows = direct.rows.map((name) => (/^\d/.test(name) ? `head ${name}` : name));
   return {
-    columns: upTo(values.length / rows.length).map(String),
+    columns: indices(values.length / rows.length).map(String),
     rows,
     values,
     limit: values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9),
@@ -136,7 +134,7 @@ export function cellRgb(grid: Grid, index: number, theme: Theme): Rgb {
 
 /** The cells of the largest numbers, the largest first. */
 export function largest(grid: Grid, count: number): number[] {
-  const known = upTo(grid.values.length).filter((i) => Number.isFinite(grid.values[i]));
+  const known = indices(grid.values.length).filter((i) => Number.isFinite(grid.values[i]));
   return known.sort((a, b) => Math.abs(grid.values[b]!) - Math.abs(grid.values[a]!)).slice(0, count);
 }
 

@@ -1,12 +1,11 @@
 // The inspector of the causes: the likeliest words, the equation with its numbers, the line of Python.
 
 import { Bars } from "../base/bars.tsx";
-import { Code } from "../base/code.tsx";
+import { decodeWeights } from "../base/bytes.ts";
 import type { Theme } from "../base/colour.ts";
 import { Doors } from "../base/doors.tsx";
-import { percent } from "../base/percent.ts";
-import { formatNumber, formatSigned } from "../base/text.ts";
-import { decodeWeights } from "../base/weights.ts";
+import { Code } from "../base/python_code.tsx";
+import { formatNumber, formatSigned, percent } from "../base/text.ts";
 import {
   type Direct,
   type Grid,

@@ -8,12 +8,12 @@ from typing import Any
 
 from torch import Tensor
 
-from viz_transformer.attribution import direct_logit_attribution, logit_lens
-from viz_transformer.attribution.patching import PatchRuns, open_runs
-from viz_transformer.attribution.prompt import PromptLike
-from viz_transformer.attribution.residual import Stream, find_blocks
 from viz_transformer.errors import UserError
-from viz_transformer.intervening.metric import MetricLike, token_names
+from viz_transformer.interpreting import direct_logit_attribution, logit_lens
+from viz_transformer.interpreting.metric import MetricLike, token_names
+from viz_transformer.interpreting.patching import PatchRuns
+from viz_transformer.interpreting.prompt import PromptLike
+from viz_transformer.interpreting.stream import Stream, find_blocks
 from viz_transformer.masked_model import MaskedModel
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import LogitAttribution, LogitLens
@@ -21,7 +21,7 @@ from viz_transformer.widgets.base.traits import check_index
 from viz_transformer.widgets.base.view import sendable
 from viz_transformer.widgets.causes.view import PATCHED, Causes
 
-#: So many of the likeliest words are told.
+#: How many of the likeliest words are shown.
 _MOST_WORDS = 5
 
 
@@ -59,7 +59,7 @@ def patch_lens(
     Args:
         model: of Hugging Face's a causal language model, a masked one such as BERT, an encoder–decoder, or a
             classifier; or one of ours, a translator, language model or masked language model among them.
-        clean: the prompt whose answer is to come back.
+        clean: the prompt whose answer is restored.
         corrupted: a prompt of as many tokens that leads to another answer.
         metric: what is measured, as in `vt.attribution.patching`; by default the logit of what the model
             writes after the clean prompt, minus that of what it writes after the corrupted one.
@@ -67,7 +67,7 @@ def patch_lens(
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``: which heads are patched, and which stream; by
             default as in `vt.attribution.patching`.
         target: of an encoder–decoder, the words that it has written so far in both runs.
-        position: where the logits stand; by default at the one gap of a masked model, or else at the end.
+        position: where the logits are; by default at the one gap of a masked model, or else at the end.
 
     Raises:
         UserError: as `vt.attribution.patching`.
@@ -80,7 +80,7 @@ def patch_lens(
     options = {"tokenizer": tokenizer, "target": target, "position": position}
     metric = _usual(model, clean, corrupted, options) if metric is None else metric
     runs = {
-        what: open_runs(
+        what: PatchRuns(
             *(model, clean, corrupted, metric, what),
             **{**options, "kind": "decoder" if (what, kind) == ("positions", "cross") else kind},
         )
@@ -90,7 +90,7 @@ def patch_lens(
     start, place = _start(model, runs, position)
     unchanged = cache(lambda what: runs[what].together([]))
     measured = cache(lambda what, layer: runs[what].layer(layer))
-    n_layers = len(of_positions.places)
+    n_layers = len(of_positions.layers)
     first = n_layers // 2 if n_layers > 2 else 0  # what moves behind it is to be seen
     back = [abs(value - of_positions.corrupted) for value in measured("positions", first)]
 
@@ -98,7 +98,7 @@ def patch_lens(
         what = request["what"]
         if "layer" not in request:
             return _patched(runs[what], place, request["patches"], unchanged(what))
-        check_index("layer", request["layer"], len(runs[what].places), owner="the grid has")
+        check_index("layer", request["layer"], len(runs[what].layers), owner="the grid has")
         return {"values": measured(what, request["layer"])}
 
     view = Causes(
@@ -113,20 +113,20 @@ def patch_lens(
 
 def _usual(model: Any, clean: PromptLike, corrupted: PromptLike, options: dict[str, Any]) -> MetricLike:
     """Return what the model writes after the clean prompt, and what after the corrupted one."""
-    runs = open_runs(model, clean, corrupted, None, "heads", **options)
+    runs = PatchRuns(model, clean, corrupted, None, "heads", **options)
     place = runs.prompts[0].index_of(options["position"])
     first, second = (int(logits[place].argmax()) for logits in runs.logits)
     return first if first == second else (first, second)
 
 
 def _start(model: Any, runs: dict[str, PatchRuns], position: int | None) -> tuple[dict[str, Any], int]:
-    """Return what the page knows from the beginning, and where the logits stand."""
+    """Return what the page gets at the beginning, and at which position the logits are."""
     own = runs["positions"]
     place = own.prompts[0].index_of(position)
     stack = find_blocks(model)
     n_heads = max(each.n_heads for each in stack.sites)
     has_cross = bool(stack.cross)
-    sizes = {what: [len(each.places), len(each.places[0].parts)] for what, each in runs.items()}
+    sizes = {what: [len(each.layers), len(each.layers[0].parts)] for what, each in runs.items()}
     # Of a classifier that reads several positions, a first column is the whole.
     sizes["lens"] = [len(stack.modules) + 1, len(own.prompts[0].tokens) + own.prompts[0].is_classified]
     sizes["direct"] = [len(stack.modules), n_heads * (2 if has_cross else 1) + 1]
@@ -162,8 +162,8 @@ def _patched(
     """Return what the model does under several patches at once; `before` is the corrupted run."""
     parts = [(each["layer"], each["at"]) for each in patches]
     for layer, at in parts:
-        check_index("layer", layer, len(runs.places), owner="the grid has")
-        check_index("at", at, len(runs.places[layer].parts), owner="the grid has")
+        check_index("layer", layer, len(runs.layers), owner="the grid has")
+        check_index("at", at, len(runs.layers[layer].parts), owner="the grid has")
     stream = runs.together(parts)
     size = before.states.float().norm(dim=-1)  # [layer + 1, position]
     moved = (stream.states - before.states).float().norm(dim=-1) / size.clamp(min=1e-9)

@@ -1,8 +1,8 @@
 // The metric of the patched run on a line from the corrupted run to the clean one.
 
 import type { Theme } from "../base/colour.ts";
+import { useRoom } from "../base/hooks.ts";
 import { formatNumber } from "../base/text.ts";
-import { useRoom } from "../base/use_room.ts";
 import { percentBack, type Run } from "./grids.ts";
 
 const PAD = 14; // pixels at both ends
@@ -25,7 +25,7 @@ export function Outcome({ clean, corrupted, value, theme, unit }: OutcomeProps) 
   const height = 3.6 * unit;
   const y = 1.9 * unit;
   const told = value === null ? "" : `${percentBack(share)} · ${formatNumber(value, 2)}`;
-  const half = (theme.measure?.(told, unit, true) ?? 0) / 2;
+  const half = theme.measure(told, unit, true) / 2;
   const ends = [
     { name: "corrupted", run: corrupted, at: 0 },
     { name: "clean", run: clean, at: 1 },

@@ -1,8 +1,6 @@
 // What the pictures of causes say: what is shown, never why.
 
-import { percent } from "../base/percent.ts";
-import { named, type Piece } from "../base/pieces.ts";
-import { formatNumber, formatSigned } from "../base/text.ts";
+import { formatNumber, formatSigned, named, percent, type Piece } from "../base/text.ts";
 import {
   type Direct,
   type Grid,

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 #: The pictures, and those of them in which parts of one run are put into another.
 PICTURES = ("positions", "heads", "lens", "direct")
 PATCHED = PICTURES[:2]
-#: So many cells at most of each grid are patched in a page that nothing answers: those that bring back most.
+#: How many cells of each grid are patched in a page without a model: those that bring back most.
 _MOST_CARRIED = 24
 _MOST_PATCHES = 64
 
 _ABOUT = (
     "A grid of layers from left to right, by positions or by heads. Patching puts a part of the clean run "
-    "into the corrupted run, and measures how much of the answer comes back. The lens reads each state as if "
-    "it were the last one; direct attribution divides a logit among all heads. Each shows a part of a cause."
+    "into the corrupted run, and measures how much of the answer is restored. The lens turns each state "
+    "into words as if it were the last one; direct attribution divides a logit among all heads. Each "
+    "shows a part of a cause."
 )
 
 
@@ -216,7 +217,7 @@ class Causes(View):
     def _check_patches(self, proposal: dict[str, Any]) -> list[dict[str, int]]:
         given = proposal["value"]
         if given and self.picture not in PATCHED:
-            raise SelectionError(f"patches={given!r:.60}, but nothing is patched in picture={self.picture!r}")
+            raise SelectionError(f"patches={given!r:.60}, but no part is patched in picture={self.picture!r}")
         if len(given) > _MOST_PATCHES:
             raise SelectionError(f"patches holds {len(given)}; give at most {_MOST_PATCHES}")
         for each in given:

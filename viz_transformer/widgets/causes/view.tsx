@@ -2,12 +2,12 @@
 
 import type { ComponentChild } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { decodeWeights } from "../base/bytes.ts";
+import { Tabs } from "../base/controls.tsx";
+import { useKernel } from "../base/hooks.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { Tabs } from "../base/tabs.tsx";
-import { useKernel } from "../base/use_kernel.ts";
-import { decodeWeights } from "../base/weights.ts";
 import { GridPicture, type GridProps, Ramp } from "./grid.tsx";
 import {
   type Direct,
@@ -15,12 +15,12 @@ import {
   type Grid,
   type Lens,
   lensGrid,
+  movedPatch,
   patchGrid,
   percentBack,
   type Picture,
   type Place,
   type Start,
-  movedPatch,
   withPatch,
   word,
 } from "./grids.ts";

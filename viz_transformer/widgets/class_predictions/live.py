@@ -33,8 +33,9 @@ class Sharing:
         if not self.agreed:
             return "Your predictions are not counted with those of your class."
         return (
-            "Your predictions in progress.json may be counted with those of your class, without your name. "
-            "They stay in that file, which your teacher reads. vt.share_predictions(False) takes it back."
+            "Your predictions in progress.json may be counted with those of your class, without your "
+            "name. They stay in that file, which your teacher reads. vt.share_predictions(False) "
+            "withdraws this."
         )
 
 
@@ -58,7 +59,7 @@ def share_predictions(agreed: bool = True) -> Sharing:
 def class_predictions(folder: Any) -> ClassPredictions:
     """Show how many of a class gave each answer to its predictions, before and after a discussion.
 
-    Only files whose learners have agreed are counted (`share_predictions`); the view says how many were left
+    Only files whose learners have agreed are counted (`share_predictions`); the view shows how many were left
     out. No name is read.
 
     >>> import json, tempfile

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "How many of the class gave each answer, the first time and after a discussion. No names are read. Only "
-    "files whose learners agreed are counted; vt.share_predictions() in a lesson agrees."
+    "How many of the class gave each answer, the first time and after a discussion. No names are read. "
+    "Only files whose learners agreed are counted; they agree with vt.share_predictions() in a lesson."
 )
 
 
@@ -36,7 +36,7 @@ class ClassPredictions(View):
         n_unreadable: how many are no progress files, or damaged.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
-    Setting `shown` to a name that is not there raises SelectionError, a UserError, and changes nothing.
+    Setting `shown` to a name that is not there raises SelectionError, a UserError, and leaves it unchanged.
     """
 
     _esm = bundle(__file__)

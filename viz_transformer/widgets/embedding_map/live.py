@@ -48,7 +48,7 @@ def embedding_map(
         tokenizer: that of a Hugging Face model.
 
     Raises:
-        UserError: if the model does not know a token.
+        UserError: if a token is not in the model's vocabulary.
     """
     model = load_translator() if model is None else model
     words = (token,) if isinstance(token, str) else None if token is None else given_texts(token, "token")

@@ -1,18 +1,18 @@
 // The map itself: every token a point; lines to the nearest of the chosen one, and the arrows of an analogy.
 
+import { consume } from "../base/keys.ts";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fitCanvas, pointerPosition } from "../base/canvas.ts";
 import type { Theme } from "../base/colour.ts";
+import { useRoom, useTween } from "../base/hooks.ts";
 import { visible } from "../base/text.ts";
-import { useRoom } from "../base/use_room.ts";
-import { useTween } from "../base/use_tween.ts";
 import type { Analogy, Embeddings, Neighbour } from "./neighbours.ts";
 import {
   cameraOf,
   endOfLine,
   type Name,
-  type Place,
   pixelsOf,
+  type Place,
   placeNames,
   pointAt,
   pointBeside,
@@ -73,8 +73,7 @@ export function Picture({ frame, shown, choose }: PictureProps) {
             if (to < 0) return;
             latest.current = to;
             choose(to);
-            event.preventDefault();
-            event.stopPropagation();
+            consume(event);
           }}
         />
       )}
@@ -134,7 +133,6 @@ function paint(canvas: HTMLCanvasElement, painted: Painted): void {
   drawNames(context, { ...painted, pixels }, hovered < 0 ? needed : [...needed, hovered], colourOf);
 }
 
-/** The names of what is needed, and as many others as have room. */
 function drawNames(
   context: CanvasRenderingContext2D,
   { embeddings, pixels, room, theme, unit }: Painted,
@@ -144,7 +142,7 @@ function drawNames(
   const small = 0.85 * unit;
   const name = (token: number, isNeeded: boolean): Name => ({
     ...{ index: token, isNeeded },
-    width: theme.measure?.(visible(embeddings.tokens[token]), isNeeded ? unit : small, isNeeded) ?? 0,
+    width: theme.measure(visible(embeddings.tokens[token]), isNeeded ? unit : small, isNeeded),
   });
   // All over the map, and always the same: in an order that has nothing to do with where they stand.
   const others = Array.from(pixels.keys(), (_, at) => (at * 7919) % pixels.length);

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "Every token of the vocabulary is a point. No plane keeps more of the vectors' variance than this "
-    "one, but it keeps only a part, so two points can look close and be far apart. The list compares "
-    "the whole vectors: 1 is the same direction, 0 a right angle. Of a large vocabulary some tokens are "
-    "drawn, those that you look for and what is near them."
+    "Every token of the vocabulary is a point. This plane keeps more of the vectors' variance than any "
+    "other, but only a part, so two points can look close although their vectors are far apart. The list "
+    "compares the whole vectors: 1 is the same direction, 0 a right angle. Of a large vocabulary only "
+    "some tokens are drawn: those that you look for and their neighbours."
 )
 _ZOOMS = (1, 2, 4, 8)
 
@@ -48,7 +48,7 @@ class EmbeddingMap(View):
         zoom: 1, 2, 4 or 8; above 1 the chosen token is in the middle.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
-    Setting one of them to what there is not raises SelectionError, a UserError, and changes nothing.
+    Setting one of them to what it lacks raises SelectionError, a UserError, and leaves it unchanged.
     """
 
     _esm = bundle(__file__)
@@ -96,7 +96,7 @@ class EmbeddingMap(View):
             )
         names = list(dict.fromkeys(groups))
         if len(names) > 4:
-            raise UserError(f"a map tells four groups apart, and there are {len(names)}; join some")
+            raise UserError(f"a map has colours for four groups, and there are {len(names)}; join some")
         colours = dict(zip(names, COLOURS, strict=False)) if colours is None else colours
         if set(names) - set(colours) or set(colours.values()) - set(COLOURS):
             raise UserError(f"colours are {dict(colours)}; give each group one of {', '.join(COLOURS)}")
@@ -141,7 +141,7 @@ class EmbeddingMap(View):
         return ({"token": TEXT},)
 
     def questions(self) -> list[dict[str, Any]]:
-        """Return the request for the chosen token, where a larger vocabulary stands behind the map."""
+        """Return the request for the chosen token, where the map is a part of a larger vocabulary."""
         return [{"token": self.token}] if self.live else []
 
     @property

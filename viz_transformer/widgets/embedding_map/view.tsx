@@ -2,26 +2,26 @@
 
 import { useId, useMemo, useState } from "preact/hooks";
 import { Bars } from "../base/bars.tsx";
-import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import { formatNumber, visible } from "../base/text.ts";
+import { useKernel } from "../base/hooks.ts";
+import { Code } from "../base/python_code.tsx";
+import { newestReply } from "../base/replies.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
+import { formatNumber, visible } from "../base/text.ts";
 import {
-  type Analogy,
   analogies,
+  type Analogy,
   type Data,
   type Embeddings,
-  type Found,
   findTokens,
+  type Found,
   nearest,
   type Neighbour,
   readEmbeddings,
   spelledSo,
   withFound,
 } from "./neighbours.ts";
-import { newestReply } from "../base/replies.ts";
-import { useKernel } from "../base/use_kernel.ts";
 import { Picture } from "./picture.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
 

@@ -9,7 +9,10 @@ export interface Table {
   data: (number | boolean)[];
 }
 
-/** What stands in the fields: a text, many of them, truth values, places of lines, or what another view shows. */
+/**
+ * What stands in the fields: a text, many of them, truth values, places of lines, numbers of replacements (0 for a line
+ * as it is), or what another view shows.
+ */
 export type Answer = string | (string | boolean | number)[];
 
 /** An exercise as plain data; see exercises/forms.py. */
@@ -17,7 +20,7 @@ export interface Asked {
   name: string;
   title: string;
   hints: string[];
-  kind: "number" | "row" | "table" | "choice" | "view" | "lines" | "gaps" | "code";
+  kind: "number" | "row" | "table" | "choice" | "view" | "lines" | "gaps" | "repair";
   value: unknown;
   right: string;
   mistakes: [unknown, string][];
@@ -34,6 +37,8 @@ export interface Asked {
   blocks: [places: number[], message: string][];
   code: string;
   gaps: Gap[];
+  /** Of code with faults: its lines that may be changed, and what may be in their place. */
+  changes: [line: number, replacements: string[]][];
 }
 
 export interface Check {
@@ -47,7 +52,8 @@ export interface Check {
 const NEARLY = 20; // tolerances: the right values, rounded before the last step
 const ROUNDED_NUMBER = "Nearly right, but rounded too early: keep more digits, and round only at the end.";
 const ROUNDED = "Every value is nearly right: keep more digits on the way, and round only at the end.";
-const notNumber = (text: string) => `“${text.trim()}” is no number; write one such as 0.25 or 1/4.`;
+const notNumber = (text: string) => `“${text.trim()}” is no number; write one such as 12, 0.25 or 1/4.`;
+const UNCHANGED = "No line is changed yet: choose one, and what should be in its place.";
 const isText = (each: unknown) => typeof each === "string" && each.length <= MOST_LETTERS;
 const isBoolean = (each: unknown) => typeof each === "boolean";
 const isSame = (some: readonly unknown[], others: readonly unknown[]) =>
@@ -60,6 +66,7 @@ export const isSwitched = ({ kind, value }: Asked) => kind === "table" && isBool
 export function blank(asked: Asked): Answer {
   if (asked.kind === "lines") return asked.lines.map((_, place) => place);
   if (asked.kind === "gaps") return asked.gaps.map(() => "");
+  if (asked.kind === "repair") return asked.changes.map(() => 0);
   if (asked.kind !== "row" && asked.kind !== "table") return "";
   return Array(asked.n_fields).fill(isSwitched(asked) ? false : "");
 }
@@ -70,7 +77,7 @@ export function isAnswer(asked: Asked, answer: unknown): answer is Answer {
   if (kind === "number") return isText(answer);
   if (kind === "choice") return options.includes(answer as string);
   if (!Array.isArray(answer)) return false;
-  if (kind === "view") return checks.some(([chosen]) => isSame(chosen, answer));
+  if (kind === "view" || kind === "repair") return checks.some(([chosen]) => isSame(chosen, answer));
   if (kind === "lines")
     return new Set(answer).size === answer.length && answer.every((each) => each in lines);
   if (kind === "gaps")
@@ -87,7 +94,8 @@ export function placeOf(at: number, shape: readonly number[]): number[] {
 /** Check an answer, if there is one. */
 export function check(asked: Asked, answer: Answer): Check {
   const { kind, checks, value, right, mistakes } = asked;
-  if (kind === "view") {
+  if (kind === "repair" && !(answer as number[]).some(Boolean)) return { message: UNCHANGED };
+  if (kind === "view" || kind === "repair") {
     const [, passed, message] = checks.find(([chosen]) => isSame(chosen, answer as unknown[]))!;
     return { passed, message };
   }
@@ -169,6 +177,6 @@ function aboutTable({ shape, data }: Table, wanted: Table, tolerance: number): C
   const told = typeof first === "number" ? shortNumber(first) : first ? "True" : "False";
   const nRight = wrong.filter((each) => !each).length;
   const place = placeOf(at, shape).join(", ");
-  const message = `${nRight} of ${data.length} values are right; the first that is not, ${told}, stands at [${place}].`;
+  const message = `${nRight} of ${data.length} values are right; the first wrong one is ${told}, at [${place}].`;
   return { message, at };
 }

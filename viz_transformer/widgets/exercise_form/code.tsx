@@ -1,9 +1,10 @@
-// Fields for code: lines to put in order, by dragging, by keys or by buttons, and gaps with choices.
+// Fields for code: lines to put in order, by dragging, by keys or by buttons, gaps with choices, and lines to change.
 
 import { useRef, useState } from "preact/hooks";
-import { Push } from "../base/card.tsx";
+
 import { placed } from "./code.ts";
 import type { FieldsProps } from "./fields.tsx";
+import { Button } from "../base/controls.tsx";
 
 const HOW =
   "Put the lines in order, and leave out those that do not belong there. Drag a line, or choose it and use the buttons; " +
@@ -94,11 +95,11 @@ export function Lines({ asked, given, at, onInput, onCheck }: FieldsProps) {
           {unused.map(row)}
         </div>
       </div>
-      <Push disabled={place === 0} onClick={up}>
+      <Button disabled={place === 0} onClick={up}>
         {isUsed ? "Up" : "Put back"}
-      </Push>
-      {isUsed && <Push onClick={down}>{place < used.length - 1 ? "Down" : "Leave out"}</Push>}
-      <Push onClick={() => onCheck()}>Check</Push>
+      </Button>
+      {isUsed && <Button onClick={down}>{place < used.length - 1 ? "Down" : "Leave out"}</Button>}
+      <Button onClick={() => onCheck()}>Check</Button>
       <span aria-live="polite">{isUsed ? `Line ${place + 1} of ${used.length}` : "Left out"}</span>
     </>
   );
@@ -138,7 +139,101 @@ export function Gaps({ asked: { code, gaps }, given, at, onInput, onCheck }: Fie
           </>
         ))}
       </pre>
-      <Push onClick={() => onCheck()}>Check</Push>
+      <Button onClick={() => onCheck()}>Check</Button>
     </>
+  );
+}
+
+const HOW_TO_REPAIR = "Choose the line that is wrong, and then what should be in its place.";
+const WITHOUT = "(without this line)";
+
+/** Code with faults: a line is chosen, and then what is in its place. */
+export function Repair({ asked: { code, changes }, given, onInput, onCheck }: FieldsProps) {
+  const numbers = given as number[];
+  const lines = code.split("\n");
+  const list = useRef<HTMLDivElement>(null);
+  const [chosen, setChosen] = useState<number | null>(null);
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!by || event.altKey || event.shiftKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const rows = [...list.current!.querySelectorAll<HTMLElement>("[role=option]")];
+    rows[rows.indexOf(event.target as HTMLElement) + by]?.focus();
+  }
+  return (
+    <>
+      <p class="vt-how">{HOW_TO_REPAIR}</p>
+      <div
+        class="vt-lines vt-repair"
+        role="listbox"
+        aria-label="lines of code"
+        data-lm-suppress-shortcuts="true"
+        {...{ ref: list, onKeyDown }}
+      >
+        {lines.map((text, line) => {
+          const change = changes.findIndex(([each]) => each === line);
+          const number = numbers[change] ?? 0;
+          return text ? (
+            <div
+              key={line}
+              role="option"
+              tabIndex={line === (chosen ?? 0) ? 0 : -1}
+              aria-selected={line === chosen}
+              onFocus={() => setChosen(line)}
+            >
+              <code>
+                {number ? [/^ */.exec(text), <del key="before">{text.trim()}</del>] : text}
+                {number > 0 && <ins>{changes[change]![1][number - 1]}</ins>}
+              </code>
+            </div>
+          ) : (
+            <br key={line} />
+          );
+        })}
+      </div>
+      {chosen !== null && <Replacements {...{ lines, chosen, changes, numbers, onInput }} />}
+      <Button onClick={() => onCheck()}>Check</Button>
+    </>
+  );
+}
+
+interface ReplacementsProps extends Pick<FieldsProps, "onInput"> {
+  lines: string[];
+  chosen: number;
+  changes: [line: number, replacements: string[]][];
+  numbers: number[];
+}
+
+/** Lines without the indentation that all of them have. */
+function dedented(text: string): string {
+  const lines = text.split("\n");
+  const common = Math.min(...lines.map((line) => line.search(/\S|$/)));
+  return lines.map((line) => line.slice(common)).join("\n");
+}
+
+/** What may be in the place of the chosen line. */
+function Replacements({ lines, chosen, changes, numbers, onInput }: ReplacementsProps) {
+  const change = changes.findIndex(([line]) => line === chosen);
+  if (change < 0)
+    return (
+      <p class="vt-how" role="status">
+        This line is right: leave it as it is.
+      </p>
+    );
+  const options = [lines[chosen]!, ...changes[change]![1]];
+  return (
+    <div class="vt-replacements" role="group" aria-label="in place of the chosen line">
+      {options.map((text, number) => (
+        <Button
+          key={text}
+          aria-pressed={numbers[change] === number}
+          onClick={() => onInput((now) => (now as number[]).with(change, number))}
+        >
+          {number === 0 && "As it is: "}
+          <code>{dedented(text) || WITHOUT}</code>
+        </Button>
+      ))}
+    </div>
   );
 }

@@ -1,13 +1,15 @@
 // What an exercise is answered with: a field, a row or a table of them, cells to switch, options, or code.
 
-import { NumberField, Push } from "../base/card.tsx";
+import { hasModifier } from "../base/keys.ts";
+import { NumberField } from "../base/card.tsx";
 import type { Frame } from "../base/stage_view.tsx";
 import { MOST_LETTERS } from "./arithmetic.ts";
 import { type Answer, type Asked, isSwitched, placeOf, type Table } from "./checking.ts";
-import { Gaps, Lines } from "./code.tsx";
+import { Gaps, Lines, Repair } from "./code.tsx";
 import type { Traits } from "./traits.ts";
+import { Button } from "../base/controls.tsx";
 
-const NUMBERS_NOTE = "One number in each field, such as 0.25 or 1/4.";
+const NUMBERS_NOTE = "One number in each field, such as 12, 0.25 or 1/4.";
 const ROW_NOTE = `${NUMBERS_NOTE} If you have fewer, leave the last fields empty.`;
 
 export interface FieldsProps {
@@ -27,9 +29,9 @@ export function Fields(props: FieldsProps) {
   const { kind, unit, options, traits } = asked;
   if (kind === "choice")
     return options.map((option) => (
-      <Push key={option} aria-pressed={option === given} onClick={() => onCheck(option)}>
+      <Button key={option} aria-pressed={option === given} onClick={() => onCheck(option)}>
         {option}
-      </Push>
+      </Button>
     ));
   if (kind === "view") {
     const checkChosen = async () => {
@@ -40,18 +42,19 @@ export function Fields(props: FieldsProps) {
     return (
       <>
         <p class="vt-how">Choose it in the view above.</p>
-        <Push onClick={checkChosen}>Check what is chosen</Push>
+        <Button onClick={checkChosen}>Check what is chosen</Button>
       </>
     );
   }
   if (kind === "lines") return <Lines {...props} />;
   if (kind === "gaps") return <Gaps {...props} />;
+  if (kind === "repair") return <Repair {...props} />;
   return (
     <>
       {kind === "number" ? (
         <NumberField
           label="your number"
-          placeholder="such as 0.25 or 1/4"
+          placeholder="such as 12, 0.25 or 1/4"
           size={18}
           maxlength={MOST_LETTERS}
           value={given as string}
@@ -63,7 +66,7 @@ export function Fields(props: FieldsProps) {
         <Cells {...props} />
       )}
       {unit && <span>{unit}</span>}
-      <Push onClick={() => onCheck()}>Check</Push>
+      <Button onClick={() => onCheck()}>Check</Button>
     </>
   );
 }
@@ -105,14 +108,14 @@ function Cells({ asked, given, at, onInput, onCheck }: FieldsProps) {
                   onEnter={onCheck}
                 />
               ) : (
-                <Push
+                <Button
                   class={each ? "" : "vt-off"}
                   aria-pressed={each}
                   aria-label={`${label} ${each ? "True" : "False"}`}
                   onClick={() => put(place, (was) => !was)}
                 >
                   {each ? "True" : "False"}
-                </Push>
+                </Button>
               )}
             </div>
           );
@@ -128,7 +131,7 @@ function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }, perRow
   const cells = [...event.currentTarget.querySelectorAll<HTMLInputElement>("input, button")];
   const at = cells.indexOf(event.target as HTMLInputElement);
   const next = by && at >= 0 && cells[at + by];
-  if (!next || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!next || event.shiftKey || hasModifier(event)) return;
   const isAcross = /Left|Right/.test(event.key);
   const end = by > 0 ? cells[at]!.value.length : 0; // a button has no text, and no caret
   if (isAcross && (cells[at]!.selectionStart ?? end) !== end) return;

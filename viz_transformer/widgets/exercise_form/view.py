@@ -24,7 +24,7 @@ class ExerciseForm(View):
             a row, a list of texts or of truth values for a table, the chosen option, or what was
             chosen in the other view.
         view: where the answer is chosen in another view, that one.
-        keeps: under which name an exported page keeps the answer; empty where the answer is code.
+        keeps: under which name an exported page keeps the answer.
     """
 
     _esm = bundle(__file__)
@@ -45,11 +45,10 @@ class ExerciseForm(View):
             view: the view to choose in.
         """
         keeps = {"name": f"exercise {asked['name']}", "trait": "answer"}
-        by_code = asked["kind"] == "code"
-        super().__init__(traits={"asked": dict(asked), "view": view, "keeps": {} if by_code else keeps})
+        super().__init__(traits={"asked": dict(asked), "view": view, "keeps": keeps})
 
     def figure(self) -> Figure | None:
-        """Return nothing: an exercise is text."""
+        """Return None: an exercise is text."""
         return None
 
     def alt_text(self) -> str:

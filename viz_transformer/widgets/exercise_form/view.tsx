@@ -1,27 +1,23 @@
 // The exercise form: fields to answer with, feedback, and hints one at a time.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Problem, Push, Verdict } from "../base/card.tsx";
+import { Problem, Verdict } from "../base/card.tsx";
 import type { Model } from "../base/kernel.ts";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { type Answer, type Asked, blank, check, isAnswer } from "./checking.ts";
 import { Fields } from "./fields.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
+import { Button } from "../base/controls.tsx";
+
+/** "3.1 · Title", or of a notebook without a lesson's number "1 · Title". */
+const titleOf = ({ name, title }: Asked) => `${name.replace(/^\D.*\./, "")} · ${title}`;
 
 function ExerciseForm({ frame }: { frame: Frame<Traits> }) {
   const asked = frame.traits.asked as unknown as Asked;
   return (
     <div class="vt-card">
-      <p class="vt-question">
-        {asked.name} · {asked.title}
-      </p>
-      {asked.kind === "code" ? (
-        <p class="vt-how">
-          Answer it in Jupyter, where Python checks it: <code>viz-transformer lab</code> opens the lessons.
-        </p>
-      ) : (
-        <Answered asked={asked} frame={frame} />
-      )}
+      <p class="vt-question">{titleOf(asked)}</p>
+      <Answered asked={asked} frame={frame} />
       <Hints hints={asked.hints} />
     </div>
   );
@@ -76,7 +72,6 @@ function Answered({ asked, frame }: { asked: Asked; frame: Frame<Traits> }) {
   );
 }
 
-/** Hints, one more at each click. */
 function Hints({ hints }: { hints: string[] }) {
   const newest = useRef<HTMLParagraphElement>(null);
   const [nShown, setShown] = useState(0);
@@ -94,9 +89,9 @@ function Hints({ hints }: { hints: string[] }) {
         ))}
       </div>
       {!isLast && (
-        <Push onClick={() => setShown((now) => Math.min(now + 1, hints.length))}>
+        <Button onClick={() => setShown((now) => Math.min(now + 1, hints.length))}>
           {nShown ? "Next hint" : "Hint"}
-        </Push>
+        </Button>
       )}
     </div>
   );
@@ -108,7 +103,7 @@ const fits = (model: Model, answer: unknown) => isAnswer(model.get("asked"), ans
 export default {
   ...stageView<Traits>({
     name: "exercise-form",
-    label: ({ asked }) => `Exercise ${asked.name}: ${asked.title}`,
+    label: ({ asked }) => `Exercise ${titleOf(asked as unknown as Asked)}`,
     traits: TRAITS,
     draw: (frame) => <ExerciseForm frame={frame} />,
   }),

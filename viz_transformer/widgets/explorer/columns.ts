@@ -1,4 +1,4 @@
-// Columns of words joined by arcs: where they stand, and what is under a point.
+// Columns of words joined by arcs: where they stand, what is under a point, and how curves are drawn.
 
 import type { Place } from "./linked_columns.ts";
 
@@ -126,7 +126,6 @@ export function curveAt<Line extends { curve: Curve; value: number; half?: numbe
   return best;
 }
 
-/** How far a point is from a curve. */
 function distanceTo(curve: Curve, x: number, y: number): number {
   let [least, [fromX, fromY]] = [Number.POSITIVE_INFINITY, pointOf(curve, 0)];
   for (let step = 1; step <= STEPS; step++) {
@@ -155,4 +154,40 @@ export function arcAt(layout: ColumnsLayout, arcs: readonly Arc[], x: number, y:
 export function scrollTo({ pitch, shown }: ColumnsLayout, top: number, index: number): number {
   const at = index * pitch;
   return at >= top && at + pitch <= top + shown ? top : Math.max(0, at - shown / 2);
+}
+
+const DOTS = 3; // that flow along a curve
+const SHORT = 44; // pixels of a curve on which there is room for one
+
+/** Draw a curve. */
+export function strokeCurve(
+  context: CanvasRenderingContext2D,
+  [x0, y0, x1, y1, x2, y2, x3, y3]: Curve,
+  colour: string,
+  width: number,
+): void {
+  [context.strokeStyle, context.lineWidth] = [colour, width];
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.bezierCurveTo(x1, y1, x2, y2, x3, y3);
+  context.stroke();
+}
+
+/** Draw dots on their way along a curve; `share` of the way is done. */
+export function drawDots(
+  context: CanvasRenderingContext2D,
+  curve: Curve,
+  share: number,
+  { colour, radius, isTurned = false }: { colour: string; radius: number; isTurned?: boolean },
+): void {
+  const count = Math.hypot(curve[6] - curve[0], curve[7] - curve[1]) < SHORT ? 1 : DOTS;
+  context.fillStyle = colour;
+  for (let dot = 0; dot < count; dot++) {
+    const t = share * (1 + (count - 1) * 0.15) - dot * 0.15;
+    if (t < 0 || t > 1) continue;
+    const [x, y] = pointOf(curve, isTurned ? 1 - t : t);
+    context.beginPath();
+    context.arc(x, y, radius, 0, 7);
+    context.fill();
+  }
 }

@@ -2,17 +2,16 @@
 //
 // An arc is as wide and as dark as its weight. What is chosen has its path dark and the rest pale.
 
-import { drawText, fitCanvas } from "../base/canvas.ts";
+import { ARROWS } from "../base/keys.ts";
+import { drawText, fitCanvas, roundBox } from "../base/canvas.ts";
 import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
-import { element } from "../base/controls.ts";
-import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
+import { element } from "../base/elements.ts";
 import { moveCell } from "../base/heatmap.ts";
-import { percent } from "../base/percent.ts";
-import { elide, formatWeight, isUnchanged, visible } from "../base/text.ts";
+import { addCanvasListeners } from "../base/interactive_canvas.ts";
 import { pulse } from "../base/motion.ts";
+import { elide, formatWeight, isUnchanged, percent, visible } from "../base/text.ts";
 import { isMany, pathsOf } from "./attention_paths.ts";
 import { onRoomKey, pin, pinOfKind, togglePin, togglePlace, toggleToken } from "./choose.ts";
-import type { Picked } from "./selection.ts";
 import {
   type Arc,
   arcAt,
@@ -20,18 +19,19 @@ import {
   type ColumnsLayout,
   columnsLayout,
   curveOf,
+  drawDots,
   scrollTo,
+  strokeCurve,
   thickness,
   tokenAt,
   tokensInView,
 } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
-import { movePlace, type Place, pinOf } from "./linked_columns.ts";
-import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
+import { movePlace, pinOf, type Place } from "./linked_columns.ts";
 import type { Mark, Marks } from "./passage.ts";
-import type { Room, StageTheme } from "./room.ts";
+import { addRoomCanvas, type Mount, type Picture, type Room, type StageTheme } from "./room.ts";
+import type { Picked } from "./selection.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { drawDots, strokeCurve } from "./strokes.ts";
 
 const LABEL = "Words and who attends to whom: the arrow keys choose query and key";
 const SLIM = 100; // a column whose words get all of its width
@@ -315,14 +315,12 @@ function drawnArcs(
   return [...(others ? inOrder(others, () => true) : []), ...inOrder(paths, (arc) => !isChosen(arc))];
 }
 
-/** The place of an arc's colour on its scale. */
 function shadeOfArc({ value, isPale }: DrawnArc, limit: number | null): number {
   if (limit === null) return isPale ? PALE * Math.abs(value) + 0.04 : value;
   const strength = 0.5 * Math.min(1, Math.abs(value)) * (isPale ? 0.3 : 1);
   return value < 0 ? 0.5 - strength : 0.5 + strength;
 }
 
-/** The arc between two places that are chosen. */
 function arcOfCell([one, other]: Place[]): Omit<Arc, "value"> {
   const [left, right] = one!.column < other!.column ? [one!, other!] : [other!, one!];
   return { at: left.column, left: left.index, right: right.index };
@@ -368,7 +366,7 @@ function drawColumn(
     const digits = numberIn((reach && told.reach[at]?.[index]) ?? 0, limit, own?.entry.least);
     const rgb = isSeen(weight, limit) ? weightColour(weight, limit, theme) : null;
     context.fillStyle = rgb ? `rgb(${rgb})` : roles.raised;
-    roundedBox(context, x + 1, y, widths[at] - 2, box);
+    roundBox(context, [x + 1, y, widths[at] - 2, box], 6);
     context.fill();
     context.lineWidth = isPinned ? 2.2 : 1;
     context.strokeStyle = isPinned ? roles.ink : roles.line;
@@ -450,15 +448,4 @@ function hatch(context: CanvasRenderingContext2D, colour: string): void {
   [context.strokeStyle, context.lineWidth] = [colour, 1.2];
   context.stroke();
   context.restore();
-}
-
-function roundedBox(
-  context: CanvasRenderingContext2D,
-  x: number,
-  y: number,
-  width: number,
-  height: number,
-): void {
-  context.beginPath();
-  context.roundRect(x, y, width, height, 6);
 }

@@ -4,6 +4,7 @@ import { digitsOf, rankOf } from "./readout.ts";
 import { formatWeight, shortNumber, visible } from "../base/text.ts";
 import type { Cell } from "./selection.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
+import { indices } from "../base/scales.ts";
 
 const MOST_CELLS = 400;
 const MOST_ROWS = 50;
@@ -25,14 +26,13 @@ export function tableOf(
 } {
   const { rows, cols, rowNames, keys, limit, masked, entry } = shown;
   const weights = shown.weights!;
-  const count = (size: number) => Array.from({ length: size }, (_, index) => index);
   if (rows * cols <= MOST_CELLS) {
     const weight = (row: number, col: number) =>
       masked?.[row * cols + col] ? "masked" : formatWeight(weights[row * cols + col], limit, entry?.least);
     return {
       caption: `${title}: all weights; a row is a query, a column a key.`,
       heads: ["query", ...keys],
-      rows: count(rows).map((row) => [rowNames[row], ...count(cols).map((col) => weight(row, col))]),
+      rows: indices(rows).map((row) => [rowNames[row], ...indices(cols).map((col) => weight(row, col))]),
       placeOf: (row, col) => [row, col + 1],
     };
   }
@@ -43,12 +43,12 @@ export function tableOf(
     return { open, left: left ? ` The other ${left} are masked or 0.` : "" };
   };
   if (query !== null) {
-    const { open, left } = listed(count(cols).map((col) => query * cols + col));
+    const { open, left } = listed(indices(cols).map((col) => query * cols + col));
     const caption = `${title}: the weights of the pinned query ${visible(rowNames[query])}.${left}`;
     return { ...cellsInRows(shown, open, ["key"]), caption };
   }
   if (key !== null) {
-    const { open, left } = listed(count(rows).map((row) => row * cols + key));
+    const { open, left } = listed(indices(rows).map((row) => row * cols + key));
     const on = `the weights on the pinned key ${visible(keys[key])}; ranks are those in each query's row`;
     return { ...cellsInRows(shown, open, ["query"]), caption: `${title}: ${on}.${left}` };
   }

@@ -1,14 +1,13 @@
 // A head as it is displayed: its tokens with special ones left out and pieces merged into words, and
 // its weights on these axes.
 
-import { shownHeads, type Selection } from "./selection.ts";
-import { ATTENTION_KINDS } from "../base/kinds.ts";
-import { percent } from "../base/percent.ts";
-import { formatNumber, joinPieces, visible } from "../base/text.ts";
-import { keptOf } from "./sentence_pair.ts";
-import type { Entry, WeightStore } from "./weight_store.ts";
 import type { LayerHead } from "../base/head_grid.ts";
+import { ATTENTION_KINDS } from "../base/kinds.ts";
+import { formatNumber, joinPieces, percent, visible } from "../base/text.ts";
+import { type Selection, shownHeads } from "./selection.ts";
+import { keptOf } from "./shown_part.ts";
 import type { Options } from "./snapshot.ts";
+import type { Entry, WeightStore } from "./weight_store.ts";
 
 const MOST_CACHED = 12; // axes, and weights gathered on them; the store keeps the others
 

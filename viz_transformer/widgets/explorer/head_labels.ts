@@ -6,7 +6,7 @@ import { headPatterns, type Pattern } from "./head_patterns.ts";
 import { entropyShares, mean, reachableKeys, twoDecimals, type KindWeights } from "./measures.ts";
 
 const MIN_WEIGHT = 0.6; // the share of its weight that a head puts where its name says, mean over the rows
-const MAX_CHANCE = 0.001; // the probability with which blind looking may reach the same mean
+const MAX_CHANCE = 0.001; // the probability with which random attention may reach the same mean
 const MIN_ENTROPY_SHARE = 0.92; // from which a head is broad
 const MIN_ROWS = 6; // the fewest from which a head is called broad
 const MIN_REST = 0.3; // the weight on the token that a head rests on, mean over the rows
@@ -143,7 +143,7 @@ function monotoneLabel(head: Float32Array, cols: number): HeadLabel | null {
   if (evidence < MIN_CORRELATION || score < DEVIATIONS) return null;
   const sentence =
     "looks further on from query to query: where it looks correlates with their order at " +
-    `${twoDecimals(evidence)}, over ${rows.length} rows; blind looking gives about 0.00`;
+    `${twoDecimals(evidence)}, over ${rows.length} rows; random attention gives about 0.00`;
   return { name: "monotone alignment", evidence, sentence };
 }
 

@@ -2,6 +2,7 @@
 // has the same in analysis/head_patterns.py, and a test holds the two equal.
 
 import { specialTokens } from "./token_marks.ts";
+import { indices } from "../base/scales.ts";
 
 const FARTHEST = 8; // how far a positional head may look back or ahead
 const DISTANCES = Array.from({ length: FARTHEST - 1 }, (_, i) => i + 2);
@@ -54,9 +55,6 @@ export function separatorTokens(tokens: string[]) {
   );
 }
 
-const indices = (n: number) => Array.from({ length: n }, (_, i) => i);
-
-/** The pattern of the keys that each query means, a list of them. */
 function patternOf(
   name: string,
   where: string,
@@ -144,7 +142,6 @@ function isNear(query: number) {
   return (key: number) => Math.abs(key - query) <= 1 || key === 0;
 }
 
-/** A head that holds the pieces of a word together. */
 function sameWordPattern(n: number, words: (number | null)[] | null) {
   const numbers = words ?? new Array(n).fill(null);
   const runs: number[] = []; // neighbours of one number are one word
@@ -155,7 +152,6 @@ function sameWordPattern(n: number, words: (number | null)[] | null) {
   return patternOf("same word", where, n, pieces, (_, keys) => keys.length > 0);
 }
 
-/** A head that rests on separators. */
 function separatorPattern(kind: string, nQueries: number, tokens: string[]) {
   // The first token has its own name, and so has the last if it is alone.
   let places = indices(tokens.length).filter((i) => i > 0 && separatorTokens([tokens[i]])[0]);

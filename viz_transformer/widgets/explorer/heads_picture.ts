@@ -1,6 +1,6 @@
 // All heads as small pictures beside the stage, the chosen one outlined.
 
-import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
+import { ARROWS } from "../base/keys.ts";
 import {
   drawHeadGrid,
   headAt,
@@ -10,11 +10,12 @@ import {
   moveHead,
   paintThumbnails,
 } from "../base/head_grid.ts";
+import { addCanvasListeners } from "../base/interactive_canvas.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
 import { chooseHead, onRoomKey } from "./choose.ts";
-import { addRoomCanvas, type Mount } from "./mount.ts";
-import { headInWords } from "./sentences.ts";
+import { addRoomCanvas, type Mount } from "./room.ts";
 import { withHead } from "./selection.ts";
+import { headInWords } from "./sentences.ts";
 
 const [NARROWEST, IN_A_STRIP] = [90, 68]; // a kind with its short title
 const TITLE = 66; // that title, beside its heads in a strip

@@ -1,17 +1,16 @@
 // The inspector: what is chosen as bars, as an equation with its numbers, and as a line of Python.
 
 import { Bars } from "../base/bars.tsx";
+import { css, weightColour } from "../base/colour.ts";
 import { Doors } from "../base/doors.tsx";
-import { weightColour } from "../base/colour.ts";
-import { css } from "../base/ramps.ts";
 import { formatWeight, isUnchanged, shortened } from "../base/text.ts";
+import { pathsOf } from "./attention_paths.ts";
 import { pinOfKind } from "./choose.ts";
 import { type DisplayedHead, shareOf } from "./displayed_head.ts";
 import { linkedSentence } from "./linked_columns.ts";
-import { pathsOf } from "./attention_paths.ts";
 import { type Readout, readout } from "./readout.ts";
 import type { Room } from "./room.ts";
-import { headInWords, headingOf, notes } from "./sentences.ts";
+import { headingOf, headInWords, notes } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { Why } from "./why.tsx";
 
@@ -132,7 +131,6 @@ function numberOf(shown: DisplayedHead, weight: number): string {
   return formatWeight(weight, limit, entry.least);
 }
 
-/** The strongest weight of what is active, with its rank. */
 function Pair({ shown, read }: { shown: DisplayedHead; read: Readout }) {
   const [pair] = read.pairs;
   if (!pair) return null;

@@ -1,6 +1,7 @@
 // The weights of the chosen head as a matrix that fills the stage, with a window onto it when it is enlarged.
 
-import { ARROWS, addCanvasListeners, addZoom } from "../base/gestures.ts";
+import { ARROWS } from "../base/keys.ts";
+import { pixelRatio } from "../base/canvas.ts";
 import { paintPlaceholder } from "../base/head_grid.ts";
 import {
   cellAt,
@@ -14,16 +15,15 @@ import {
   WHOLE,
   type Window,
 } from "../base/heatmap.ts";
-import { pixelRatio } from "../base/canvas.ts";
+import { addCanvasListeners, addZoom } from "../base/interactive_canvas.ts";
 import { visible } from "../base/text.ts";
 import { onRoomKey, pin, togglePin } from "./choose.ts";
-import type { DisplayedHead } from "./displayed_head.ts";
-import { addRoomCanvas, type Picture } from "./mount.ts";
-import { boxMark, type Mark, type Marks, shadeOf } from "./passage.ts";
 import { scaled } from "./colour_scale.ts";
-import type { Room } from "./room.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { DisplayedHead } from "./displayed_head.ts";
+import { boxMark, type Mark, type Marks, shadeOf } from "./passage.ts";
 import { wordsRead } from "./readout.ts";
+import { addRoomCanvas, type Picture, type Room } from "./room.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 const LABEL = "Weights of the chosen head: the arrow keys choose query and key, plus and minus zoom";
 const LONGEST_LABEL = 40; // characters of a token that are measured

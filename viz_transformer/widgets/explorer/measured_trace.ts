@@ -1,17 +1,17 @@
 // A trace that is here whole, its tokens and weights, measured: all that the explorer shows of it. Of a
 // trace that is too large to be here Python tells the same, and a test holds the two equal.
 
+import { decodeWeights } from "../base/bytes.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
-import { decodeWeights } from "../base/weights.ts";
 import { labelHeads } from "./head_labels.ts";
 import {
   entropyShares,
+  type KindWeights,
   mean,
   reachableKeys,
   ROW_TOLERANCE,
   sumsOfRows,
   twoDecimals,
-  type KindWeights,
 } from "./measures.ts";
 import { outputRolloutOf, rolloutOf } from "./rollout.ts";
 import { queryWords, specialTokens } from "./token_marks.ts";

@@ -1,15 +1,13 @@
 // The options: what the viewer may choose besides a head and a word.
 
+import { Choice, Range } from "../base/controls.tsx";
 import { ownNumbers } from "../base/head_grid.ts";
-import { PARTS_OF_SCORES } from "./attends_by.ts";
-import { Choice } from "../base/choice.tsx";
-import { Range } from "../base/range.tsx";
 import { Finder } from "./chips.tsx";
 import { COLOUR_SCALES } from "./colour_scale.ts";
 import type { Room } from "./room.ts";
-import { PAIRS } from "./sentence_pair.ts";
-import type { Snapshot } from "./snapshot.ts";
 import { saveDrawing, savePicture, saveTable } from "./saving.ts";
+import { PAIRS, PARTS_OF_SCORES } from "./shown_part.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 const AGGREGATES: [string, string][] = [
   ["head", "one head"],
@@ -90,7 +88,6 @@ export function Options({ room, snapshot }: Parts) {
   );
 }
 
-/** Which heads are shown as one. */
 function Heads({ room, snapshot }: Parts) {
   const { chosen, entry, state } = snapshot;
   return (
@@ -118,7 +115,6 @@ function Heads({ room, snapshot }: Parts) {
   );
 }
 
-/** Files of what is shown. */
 function Saves({ room, snapshot }: Parts) {
   return (
     <p class="vt-saves vt-beside">

@@ -2,14 +2,13 @@
 //
 // Marks in motion are on a canvas above the new picture, which is there only as long as they move.
 
-import { type Tween, tween } from "../base/motion.ts";
-import { fitCanvas, zoomOf } from "../base/canvas.ts";
+import { type Box, fitCanvas, zoomOf } from "../base/canvas.ts";
 import { colourOf } from "../base/colour.ts";
-import { element } from "../base/controls.ts";
-import type { Curve } from "./columns.ts";
+import { element } from "../base/elements.ts";
+import { type Tween, tween } from "../base/motion.ts";
+import { type Curve, strokeCurve } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
-import type { Picture } from "./mount.ts";
-import type { Room } from "./room.ts";
+import type { Picture, Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 const LEAST = 0.01; // a weight, or the share of the scale that a change is, below which its mark does not move
@@ -31,8 +30,6 @@ export interface Marks {
   on: HTMLElement;
   of: (shown: DisplayedHead, query: number, key: number) => Mark | null;
 }
-
-type Box = [left: number, top: number, width: number, height: number];
 
 /** A box as a mark: a line as thick as it is high. */
 export function boxMark([x, y, width, height]: Box, shade: number): Mark {
@@ -159,11 +156,11 @@ export class Passage {
     return marks;
   }
 
-  /** Where a node is in the zones. */
   #boxOf(node: HTMLElement): Box {
     const [inner, outer] = [node, this.#zones].map((each) => each.getBoundingClientRect());
     const { left, top, width, height } = inner;
-    return [left - outer.left, top - outer.top, width, height].map((pixels) => pixels / zoomOf(node)) as Box;
+    const zoom = zoomOf(node);
+    return [(left - outer.left) / zoom, (top - outer.top) / zoom, width / zoom, height / zoom];
   }
 
   get #zones(): HTMLElement {
@@ -181,14 +178,11 @@ export class Passage {
     context.globalAlpha = Math.min(1, OPAQUE * (1 - share));
     const { stops, signedStops } = this.#room.theme;
     for (let at = 0; at < values.length; at += SIZE) {
-      const [x0, y0, x1, y1, x2, y2, x3, y3, width, shade] = values.slice(at, at + SIZE);
+      const mark = values.slice(at, at + SIZE);
+      const [width, shade] = mark.splice(8);
       if (width < THINNEST) continue; // a canvas takes no width of 0
-      context.strokeStyle = `rgb(${colourOf(shade, heads[0].limit === null ? stops : signedStops)})`;
-      context.lineWidth = width;
-      context.beginPath();
-      context.moveTo(x0, y0);
-      context.bezierCurveTo(x1, y1, x2, y2, x3, y3);
-      context.stroke();
+      const colour = `rgb(${colourOf(shade, heads[0].limit === null ? stops : signedStops)})`;
+      strokeCurve(context, mark as Curve, colour, width);
     }
   }
 

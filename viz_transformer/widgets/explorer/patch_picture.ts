@@ -1,7 +1,7 @@
 // The picture of a vision model: its patches in their grid, brighter the more a query attends to them, and
 // the class token apart.
 
-import { fitCanvas, strokeBox } from "../base/canvas.ts";
+import { around, type Box, fitCanvas, strokeBox } from "../base/canvas.ts";
 import { weightColour, type Theme } from "../base/colour.ts";
 import { shortNumber, visible } from "../base/text.ts";
 
@@ -26,11 +26,8 @@ export interface Patches {
 
 export interface PictureLayout {
   patches: Patches;
-  /** Of the grid. */
   left: number;
-  /** Of the grid. */
   width: number;
-  /** Of the grid. */
   height: number;
   /** Side of a token that is no patch. */
   apart: number;
@@ -202,7 +199,7 @@ export function drawPicture(
   const { rows, cols, start } = patches;
   const context = fitCanvas(canvas, left + width, height, theme.scale);
   const most = Math.max(...weights.subarray(start, start + rows * cols)) || 1;
-  const boxOf = (token: number) => {
+  const boxOf = (token: number): Box => {
     const place = placeInGrid(patches, token);
     if (place === null) {
       const among = token < start ? token : token - rows * cols;
@@ -240,12 +237,10 @@ export function drawPicture(
     if (masked?.[token]) hatchBox(context, x, y, across, down, theme.muted);
   });
   for (let place = 0; place < countApart(patches); place++) {
-    const [x, y, across, down] = boxOf(tokenApart(patches, place));
-    strokeBox(context, x, y, across, down, theme.muted, 1);
+    strokeBox(context, boxOf(tokenApart(patches, place)), theme.muted, 1);
   }
   const outline = (token: number, colour: string) => {
-    const [x, y, across, down] = boxOf(token);
-    strokeBox(context, x - 1, y - 1, across + 2, down + 2, colour, 2.5);
+    strokeBox(context, around(boxOf(token), 1), colour, 2.5);
   };
   if (key !== null) outline(key, theme.text);
   if (query !== null) outline(query, theme.accent);

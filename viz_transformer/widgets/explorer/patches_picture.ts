@@ -1,22 +1,23 @@
 // The picture that a vision model was given, as the chosen query attends to its patches.
 
-import { element, setText } from "../base/controls.ts";
-import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
+import { ARROWS } from "../base/keys.ts";
+import { element, setText } from "../base/elements.ts";
+import { addCanvasListeners } from "../base/interactive_canvas.ts";
 import { onRoomKey, pin, togglePin } from "./choose.ts";
-import type { Picked } from "./selection.ts";
 import { type Axis, tokenOf } from "./displayed_head.ts";
-import { addRoomCanvas, type Mount } from "./mount.ts";
 import {
   countApart,
   drawPicture,
   imageCanvas,
   movePatch,
   patchAt,
-  type PictureLayout,
   pictureCaption,
+  type PictureLayout,
   pictureLayout,
   tokenApart,
 } from "./patch_picture.ts";
+import { addRoomCanvas, type Mount } from "./room.ts";
+import type { Picked } from "./selection.ts";
 
 const LABEL = "The picture: the arrow keys choose the patch that attends";
 

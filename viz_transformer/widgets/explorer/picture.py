@@ -23,7 +23,7 @@ def checked_grid(view: TraceView, kind: str, grid: Any, *, has_image: bool = Fal
         kind: of attention, whose keys the patches are.
         grid: as `explore` takes it, or as this returned it for a kind of the trace; None and an empty list
             are no patches.
-        has_image: whether there is an image: without a grid it is the only one of which the trace knows.
+        has_image: whether there is an image: without a grid it is the only one of the trace.
 
     Returns:
         Rows, columns, the position of the first patch, how many keys there are, and 0 where the keys are

@@ -1,9 +1,9 @@
 // What is read off the weights: ranks, sums, the strongest, and the line of Python that gives the same.
 
-import { traceInPython } from "./attends_by.ts";
+import { formatWeight } from "../base/text.ts";
 import type { Axis, DisplayedHead } from "./displayed_head.ts";
 import type { Cell } from "./selection.ts";
-import { formatWeight } from "../base/text.ts";
+import { traceInPython } from "./shown_part.ts";
 
 const MOST_LISTED = 8; // heads in a line of Python
 

@@ -66,7 +66,6 @@ function mixing(attention: Float64Array, n: number) {
   return mixed;
 }
 
-/** The sum of the row that the cell `at` stands in. */
 function sumOfRow(matrix: Float64Array, cols: number, at: number) {
   const start = at - (at % cols);
   let sum = 0;

@@ -3,14 +3,15 @@
 // One way for the data: the model's traits and this view's own state → a snapshot → what is drawn. Interaction
 // reads a snapshot, and changes traits or state alone.
 
-import type { Theme } from "../base/colour.ts";
 import { zoomOf } from "../base/canvas.ts";
+import type { Theme } from "../base/colour.ts";
+import { addCanvas } from "../base/interactive_canvas.ts";
 import { canAsk } from "../base/kernel.ts";
+import { type Tween, tween } from "../base/motion.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { createMemo } from "./caches.ts";
-import { createHeadPictures } from "./displayed_head.ts";
-import { createMoving } from "./moving.ts";
-import { Passage } from "./passage.ts";
+import { createHeadPictures, type DisplayedHead } from "./displayed_head.ts";
+import { type Marks, Passage } from "./passage.ts";
 import { INITIAL_STATE, type Snapshot, takeSnapshot, type ViewState } from "./snapshot.ts";
 import type { Traits as Declared } from "./traits.ts";
 import { WeightStore } from "./weight_store.ts";
@@ -63,7 +64,6 @@ export class Room {
     };
   }
 
-  /** Begin a frame, and return what it shows. */
   begin(frame: Frame<Traits>): Snapshot {
     this.frame = frame;
     if (this.store.load()) {
@@ -115,3 +115,44 @@ export class Room {
     this.passage.end();
   }
 }
+
+const MOST = 4096; // weights that are moved one by one
+
+/** A function that gives a head as it is shown in this frame, and asks for the next one while it moves. */
+export function createMoving(redraw: () => void) {
+  const motions = new Map<string, Tween>();
+
+  const moving = (shown: DisplayedHead): DisplayedHead => {
+    const { weights, entry } = shown;
+    if (!weights || weights.length > MOST) return shown;
+    const motion = motions.get(entry.kind) ?? tween();
+    motions.set(entry.kind, motion);
+    const values = motion.at(Array.from(weights));
+    if (!motion.isMoving()) return shown;
+    redraw();
+    return {
+      ...shown,
+      weights: Float32Array.from(values),
+      name: `${shown.name} moving ${performance.now()}`,
+    };
+  };
+  /** Be at the next weights at once. */
+  const settle = () => motions.clear();
+  return Object.assign(moving, { settle });
+}
+
+/** A picture in its place. */
+export interface Picture {
+  /** Draws a snapshot into a box of so many pixels. */
+  draw: (snapshot: Snapshot, box: { width: number; height: number }) => void;
+  /** Where the marks of weights are, if they can move to those of another picture. */
+  marks?: Marks;
+  close: () => void;
+}
+
+/** Puts a picture into a node of the page. */
+export type Mount = (room: Room, node: HTMLElement) => Picture;
+
+/** A canvas of the explorer. */
+export const addRoomCanvas = (room: Room, node: HTMLElement, label: string) =>
+  addCanvas(node, label, () => room.frame.redraw());

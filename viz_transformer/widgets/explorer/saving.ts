@@ -2,9 +2,8 @@
 
 import type { Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { SvgPaper } from "./svg_paper.ts";
+import { SvgContext } from "./svg_context.ts";
 
-/** Offer a file to the viewer, as the browser does with downloads. */
 function offer(name: string, blob: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
@@ -31,7 +30,7 @@ export function saveDrawing(room: Room): void {
   const canvas = room.place?.querySelector("canvas");
   if (!canvas) return;
   const measuring = document.createElement("canvas").getContext("2d")!;
-  const paper = new SvgPaper(canvas, (text, font) => {
+  const paper = new SvgContext(canvas, (text, font) => {
     measuring.font = font;
     return measuring.measureText(text).width;
   });

@@ -1,23 +1,20 @@
 // The sentence and its translation, one below the other: an arc over the words that are read shows where the
 // encoder looks, lines between the two rows show where the decoder looks while it writes.
 
-import { drawText, fitCanvas } from "../base/canvas.ts";
+import { ARROWS } from "../base/keys.ts";
+import { drawText, fitCanvas, roundBox } from "../base/canvas.ts";
 import { colourOf, textColourOn, weightColour } from "../base/colour.ts";
-import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
 import { ownNumbers } from "../base/head_grid.ts";
-import { percent } from "../base/percent.ts";
+import { addCanvasListeners } from "../base/interactive_canvas.ts";
 import { pulse } from "../base/motion.ts";
-import { elide, visible } from "../base/text.ts";
+import { elide, percent, visible } from "../base/text.ts";
 import { onRoomKey, pinOfKind } from "./choose.ts";
-import { type Curve, curveAt, pointOf } from "./columns.ts";
+import { type Curve, curveAt, drawDots, pointOf, strokeCurve } from "./columns.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
-import { addRoomCanvas, type Mount, type Picture } from "./mount.ts";
 import type { Mark, Marks } from "./passage.ts";
 import { wordsRead } from "./readout.ts";
-import type { Room } from "./room.ts";
-import type { Snapshot } from "./snapshot.ts";
-import { drawDots, strokeCurve } from "./strokes.ts";
-import { replacedWord } from "./written.ts";
+import { addRoomCanvas, type Mount, type Picture, type Room } from "./room.ts";
+import { replacedWord, type Snapshot } from "./snapshot.ts";
 
 const LABEL = "The sentence and its translation: the arrow keys go from word to word";
 /** Sizes of words, the room on each side of one and between two; the first with which all fit. */
@@ -207,7 +204,6 @@ function layOut(
   return { words: [...read, ...written], lines: linesOf(snapshot, read, written), font, width, height };
 }
 
-/** The lines, the chosen word's last. */
 function linesOf(snapshot: Snapshot, read: Word[], written: Word[]): Line[] {
   const { pictureOf, lit, options } = snapshot;
   const { target, source } = chosenWords(snapshot);
@@ -267,31 +263,19 @@ function drawWord(
   const isAsking = isChosen && snapshot.lit.kind === "encoder" && snapshot.lit.query !== null;
   const isRead = word.kind === "encoder" && !isAsking;
   context.fillStyle = isRead ? roles["key-tint"] : roles["query-tint"];
-  context.beginPath();
-  context.roundRect(
-    word.x - word.width / 2,
-    word.y - word.height / 2,
-    word.width,
-    word.height,
-    word.height / 2,
-  );
+  const { x, y, width, height } = word;
+  roundBox(context, [x - width / 2, y - height / 2, width, height], height / 2);
   context.fill();
   if (isChosen) {
     [context.strokeStyle, context.lineWidth] = [roles.ink, 2.2];
     context.stroke();
   }
   const measure = (text: string) => theme.measure(text, layout.font, isChosen);
-  drawText(
-    context,
-    elide(word.text, word.width - Math.min(MARGIN, word.width / 8), measure),
-    word.x,
-    word.y,
-    {
-      font: `${isChosen ? 700 : 400} ${layout.font}px ${theme.family}`,
-      colour: isRead ? roles.key : roles.query,
-      align: "center",
-    },
-  );
+  drawText(context, elide(word.text, width - Math.min(MARGIN, width / 8), measure), x, y, {
+    font: `${isChosen ? 700 : 400} ${layout.font}px ${theme.family}`,
+    colour: isRead ? roles.key : roles.query,
+    align: "center",
+  });
   drawChange(context, word, snapshot, room);
 }
 
@@ -344,8 +328,7 @@ function drawShare(
   const beside = isBeside ? x + thickness(line.value) / 2 + 6 : x - width / 2;
   const left = Math.max(2, Math.min(beside, most - width - 2));
   context.fillStyle = `rgb(${rgb})`;
-  context.beginPath();
-  context.roundRect(left, y - 13, width, 26, 6);
+  roundBox(context, [left, y - 13, width, 26], 6);
   context.fill();
   [context.strokeStyle, context.lineWidth] = [theme.roles.paper, 2];
   context.stroke();

@@ -1,26 +1,26 @@
 // What the explorer says: its headline, its headings, its notes, and what a head does.
 
-import { ownNumbers, type KindHeads } from "../base/head_grid.ts";
+import { type KindHeads, ownNumbers } from "../base/head_grid.ts";
 import { ATTENTION_KINDS } from "../base/kinds.ts";
-import { percent } from "../base/percent.ts";
-import { named, type Piece } from "../base/pieces.ts";
 import {
   differencePower,
   formatWeight,
   isUnchanged,
   marksExplained,
+  named,
+  percent,
+  type Piece,
   powerOfTen,
   shortened,
   visible,
 } from "../base/text.ts";
-import { partInHeading, partInWords, traceInPython } from "./attends_by.ts";
 import { isMany } from "./attention_paths.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
 import { type DisplayedHead, shareOf } from "./displayed_head.ts";
 import { countApart, type Patches } from "./patch_picture.ts";
 import { wordsRead } from "./readout.ts";
 import { type Cell, shownInWords } from "./selection.ts";
-import { pairInWords } from "./sentence_pair.ts";
+import { pairInWords, partInHeading, partInWords, traceInPython } from "./shown_part.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { scoresInWords } from "./wall_heads.ts";
 import type { Entry } from "./weight_store.ts";
@@ -75,7 +75,7 @@ function attends({ aggregate, heads }: DisplayedHead, isStrongest: boolean, weig
 
 function whyMasked({ entry, queryAxis, keyAxis }: DisplayedHead, query: number, key: number): string {
   const isLater = keyAxis.groups[key][0] > queryAxis.groups[query][0];
-  return entry.kind === "decoder" && isLater ? "it comes later" : "the mask closes it";
+  return entry.kind === "decoder" && isLater ? "it comes later" : "the mask hides it";
 }
 
 const inQuotes = (name: string) => `“${shortened(name, LETTERS)}”`;
@@ -88,7 +88,7 @@ export function headline(snapshot: Snapshot): Piece[] {
   const { mode, sections, lit, pictureOf, problem, entry, chosen } = snapshot;
   if (mode === "wall") return [wallInWords(sections)];
   const shown = pictureOf(lit.kind);
-  if (!shown.weights) return [problem || "This head is on its way"];
+  if (!shown.weights) return [problem || "This head is loading"];
   const active = activeInWords(shown, lit);
   if (active) return active;
   const label = entry.labels?.[chosen.layer]?.[chosen.head];
@@ -103,8 +103,8 @@ function wallInWords(sections: Snapshot["sections"]): string {
   if (labels.length !== all || sections.some(({ signed }) => signed)) return `All ${all} heads`;
   if (clear) return `${clear} of ${all} heads have a clear pattern`;
   return sections.every(({ rows }) => rows < FEW_ROWS)
-    ? `All ${all} heads: so short a text proves no pattern`
-    : `No pattern of these ${all} heads is beyond chance in this text`;
+    ? `All ${all} heads: the text is too short to establish a pattern`
+    : `No pattern of these ${all} heads is stronger than chance in this text`;
 }
 
 /** The line below: where, in the linked columns, the word that is read has looked itself. */
@@ -199,7 +199,6 @@ export function headInWords(
   return parts.join(" · ");
 }
 
-/** How the layers of two models meet, in sentences. */
 function matchInWords({ layers, matched, attendsBy }: Entry, layer: number): string {
   const traces = ["trace", "other"].map((each) => traceInPython(each, attendsBy)).join(", ");
   const { layers: met, of, heads } = matched!;
@@ -216,7 +215,6 @@ export function coloursInWords({ unnormalised, least }: Pick<Entry, "unnormalise
   return least < 0 ? "Green: above 0. Brown: below 0." : "Green: above 0.";
 }
 
-/** What the patches of a picture show, in sentences. */
 function picturedInWords(
   patches: Patches,
   hasImage: boolean,

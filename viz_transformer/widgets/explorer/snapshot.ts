@@ -3,30 +3,29 @@
 // What is chosen is in the model's traits, and where the pointer is, which part is zoomed and the
 // like in the view's own state. A snapshot is taken of both; layout, drawing and interaction read it.
 
-import { type HeadPlace, type KindHeads, type LayerHead, sortedHeads } from "../base/head_grid.ts";
+import { decodeWeights } from "../base/bytes.ts";
+import { type KindHeads, type LayerHead, sortedHeads } from "../base/head_grid.ts";
+import type { Window } from "../base/heatmap.ts";
 import { canAsk, type Model } from "../base/kernel.ts";
-import { decodeWeights } from "../base/weights.ts";
-import { linkedColumns, placesOf, type LinkedPlan } from "./linked_columns.ts";
-import { patchesOf, type Patches } from "./patch_picture.ts";
+import { formatWeight, plainText, visible } from "../base/text.ts";
+import type { Memo } from "./caches.ts";
+import type { Axis, DisplayedHead, HeadPictures } from "./displayed_head.ts";
+import { linkedColumns, type LinkedPlan, placesOf } from "./linked_columns.ts";
+import { type Patches, patchesOf } from "./patch_picture.ts";
 import { digitsOf, placeOf, readout, restingQuery } from "./readout.ts";
 import {
   activeCell,
+  type Cell,
   fitSelection,
   foundIn,
-  within,
-  type Cell,
   type Picked,
   type Selection,
+  within,
 } from "./selection.ts";
-import { plainText } from "../base/pieces.ts";
 import { headline } from "./sentences.ts";
-import { pairsOf } from "./sentence_pair.ts";
-import { formatWeight, visible } from "../base/text.ts";
-import type { DisplayedHead, HeadPictures, Axis } from "./displayed_head.ts";
+import { pairsOf } from "./shown_part.ts";
 import type { Entry, WeightStore } from "./weight_store.ts";
-import type { Window } from "../base/heatmap.ts";
-import type { Memo } from "./caches.ts";
-import { writtenOf } from "./written.ts";
+import type { HeadPlace } from "../base/kinds.ts";
 
 const [NO_SCORES, NO_IMAGE, NO_KINDS] = [{} as Scores, {} as Image, [] as string[]];
 /** The viewer's own scores: by name and kind, float32 [layer · head]. */
@@ -210,7 +209,6 @@ function toldOf(snapshot: Snapshot): string {
   return `${from} to ${to}: ${formatWeight(first.weight, shown.limit, shown.entry.least)}`;
 }
 
-/** The traits that say how it is shown. */
 function readOptions(model: Model, entries: Map<string, Entry>) {
   const pair = model.get("linked") ? "all" : (model.get("pair") ?? "all");
   const segments = model.get("segments") ?? [];
@@ -242,7 +240,6 @@ function readOptions(model: Model, entries: Map<string, Entry>) {
   };
 }
 
-/** The traits that say what is chosen, fitted to the trace. */
 function readSelection(model: Model, entries: Map<string, Entry>) {
   const get = (name: string) => model.get(name) ?? undefined;
   return fitSelection(entries, {
@@ -320,7 +317,6 @@ function sectionsOf(
   );
 }
 
-/** The thumbnails of a kind, of the sentences that are shown. */
 function overviewOf(
   store: WeightStore,
   kind: string,
@@ -329,7 +325,6 @@ function overviewOf(
   return store.overview(kind, pairs[kind] ?? "all", segments);
 }
 
-/** The viewer's own scores of a kind, by name. */
 function scoresOf(scores: Scores, kind: string) {
   const own = Object.entries(scores).filter(([, kinds]) => kinds[kind]);
   return Object.fromEntries(own.map(([name, kinds]) => [name, decodeWeights(kinds[kind], "float32")]));
@@ -349,4 +344,37 @@ function exactWeight(
   const isCell = pinned.query !== null && pinned.key !== null;
   if (linked || !isCell || !shown.plain || !shown.weights || entry.dtype !== "float16") return null;
   return store.exactIfHere(chosen.kind, chosen.layer, chosen.head, chosen.query!, chosen.key!);
+}
+
+/** A sentence, its tokens, the tokens written for it, and the likeliest words where each of them is written. */
+export interface Written {
+  text: string;
+  source: string[];
+  target: string[];
+  next: [word: string, share: number][][];
+}
+
+/** The sentence before, where it differs from this one in a single word: `word`, at the position `at`. */
+export interface Change {
+  at: number;
+  word: string;
+  before: Written;
+}
+
+export function writtenOf(model: Model): { written: Written | null; change: Change | null } {
+  const [written, before] = (["written", "before"] as const).map((name) => {
+    const found: Written | undefined = model.get(name);
+    return found?.source ? found : null;
+  });
+  if (!written || written.source.length !== before?.source.length) return { written, change: null };
+  const places = Array.from(written.source.keys()).filter((at) => written.source[at] !== before.source[at]);
+  const [at] = places;
+  return { written, change: places.length === 1 ? { at, word: before.source[at], before } : null };
+}
+
+/** The word that was written before in place of one of this sentence; null where it is the same. */
+export function replacedWord(written: Written | null, change: Change | null, at: number): string | null {
+  const before = change?.before.target;
+  if (!written || before?.length !== written.target.length || before[at] === written.target[at]) return null;
+  return before[at] ?? null;
 }

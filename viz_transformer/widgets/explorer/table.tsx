@@ -4,13 +4,12 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { zoomOf } from "../base/canvas.ts";
 import { visible } from "../base/text.ts";
 import { tableOf } from "./data_table.ts";
-import type { Picture } from "./mount.ts";
 import { boxMark, type Mark } from "./passage.ts";
-import type { Room } from "./room.ts";
+import type { Picture, Room } from "./room.ts";
 import { headingOf } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-const WAITING = { caption: "This head is on its way.", heads: [], rows: [], placeOf: () => null };
+const WAITING = { caption: "This head is loading.", heads: [], rows: [], placeOf: () => null };
 
 interface TableProps {
   room: Room;

@@ -1,8 +1,8 @@
 """The explorer's view of a trace, or of the difference of two, one head at a time.
 
-A large trace is hundreds of megabytes: nothing here copies it. A NaN never comes this far:
+A large trace is hundreds of megabytes: it is never copied here. A NaN never comes this far:
 ForwardTrace refuses it. Weights outside 0 to 1 are refused here, since the scale has no colour for
-them, unless the trace says that they are not normalised: then they have a scale of their own, as
+them, unless the trace marks them as not normalised: then they have a scale of their own, as
 differences have. Rows that do not sum to 1 are shown, with a note: they are what a removed softmax, or
 dropped weights, lead to.
 """
@@ -16,14 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.combine import combine_heads, scale_of, strongest
+from viz_transformer.analysis.combine import combine_heads, masked_cells, scale_of, strongest
+from viz_transformer.analysis.comparison import layers_at_same_depth, match_traces
 from viz_transformer.analysis.head_labels import labels_and_entropies
-from viz_transformer.analysis.inferred_mask import masked_cells
-from viz_transformer.analysis.matching import layers_at_same_depth, match_traces
 from viz_transformer.analysis.position_bias import position_bias_alone, without_position_bias
 from viz_transformer.analysis.rollout import lacking_part, rollout_by_layer
-from viz_transformer.analysis.tokens import special_tokens
-from viz_transformer.analysis.words import key_words, query_words
+from viz_transformer.analysis.words import key_words, query_words, special_tokens
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
 from viz_transformer.widgets.explorer.sentence_pair import checked_segments, pair_kind
@@ -83,7 +81,7 @@ class TraceView:
             trace: the trace.
             compare: the trace that is subtracted, or None.
             segments: as above; None finds a pair by its separators.
-            attends_by: as above; where nothing is added for positions, there is ``"both"`` alone.
+            attends_by: as above; where the scores have no part for positions, there is ``"both"`` alone.
 
         Raises:
             UserError: if one is no trace or holds no attention, if a weight is no share, if two have
@@ -368,7 +366,7 @@ def _check_weights(trace: ForwardTrace, kind: str) -> None:
     """Refuse weights that are no shares.
 
     Raises:
-        UserError: if one is below 0 or above 1, and the trace says that they are normalised.
+        UserError: if one is below 0 or above 1, and the trace marks them as normalised.
     """
     if not trace.normalised:
         return
@@ -386,7 +384,7 @@ def _row_sums(weights: FloatArray) -> RowSums:
     """Sum the rows of weights ``[layer, head, query, key]``."""
     sums = weights.sum(axis=-1, dtype=np.float32).ravel()  # [layer · head · query]
     n_rows = sums.size
-    sums = sums[sums != 0]  # a query that may attend to nothing is no error
+    sums = sums[sums != 0]  # a query that may attend to no key is no error
     off = sums[np.abs(sums - 1) > TOLERANCE]
     least, most = (float(off.min()), float(off.max())) if off.size else (1.0, 1.0)
     return RowSums(least, most, off.size, n_rows)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import traitlets
 
-from viz_transformer.analysis.tokens import special_tokens
-from viz_transformer.analysis.words import check_words, has_words
+from viz_transformer.analysis.words import check_words, has_words, special_tokens
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, ForwardTrace, running_text
 from viz_transformer.trace.forward import checked_seconds
@@ -56,7 +55,7 @@ AGGREGATES = ("head", "mean", "max", "rollout")
 #: A model of more layers, or of more heads a layer, opens with all its heads on one wall.
 _MOST_LAYERS, _MOST_HEADS = 6, 16
 
-#: What stands on the stage where it is neither all heads nor the linked columns.
+#: What the stage shows where it is neither all heads nor the linked columns.
 PICTURES = ("sentence", "matrix", "lines", "table")
 COLOUR_SCALES = ("linear", "row", "log", "rest")
 #: Columns of more words than this have to be scrolled.
@@ -77,7 +76,7 @@ class _Picture(traitlets.Unicode):
 
 
 class AttentionExplorer(View):
-    """See every head of a trace, choose one, and read who attends to whom.
+    """See every head of a trace, choose one, and read which token attends to which.
 
     What the viewer chooses is a trait, and setting the trait moves the view. All count from 0, as
     the arrays of the trace do: ``view.trace.attention(view.kind)[view.layer, view.head]`` is
@@ -111,8 +110,8 @@ class AttentionExplorer(View):
         layer_filter: on the wall, the first and the last layer that are kept; all if empty.
         least_score: on the wall, the score of `order` from which heads are kept, or None.
         search: part of a token; tokens that hold it are marked.
-        linked: whether all kinds of attention stand on the stage as columns of words, pinned together.
-        picture: otherwise what stands there: ``"matrix"``, ``"lines"`` between the words (of a vision model
+        linked: whether the stage shows all kinds of attention as columns of words, pinned together.
+        picture: otherwise what it shows: ``"matrix"``, ``"lines"`` between the words (of a vision model
             its picture), ``"table"``, or of a translation ``"sentence"``: one line above the other. Set
             in a cell, it is shown: `linked` and `wall` are then False.
         colour_scale: which colours weights have in the matrix: ``"linear"``, from 0 to 1; ``"row"``, as a
@@ -134,7 +133,7 @@ class AttentionExplorer(View):
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
     Setting one of them to what the trace does not have raises SelectionError, a UserError, and
-    changes nothing. A change of `kind` or `trace` keeps as much of the selection as still fits.
+    leaves the view unchanged. A change of `kind` or `trace` keeps as much of the selection as still fits.
     """
 
     _esm = bundle(__file__)
@@ -225,7 +224,7 @@ class AttentionExplorer(View):
         image: Any = None,
         score_parts: PartsOf | None = None,
     ) -> None:
-        """Make a view of a trace; `explore` says what the arguments are and which errors they raise."""
+        """Make a view of a trace; see `explore` for the arguments and errors."""
         _one_of("attends_by", tuple(PARTS_OF_SCORES), attends_by)
         selected = list(selected) if np.iterable(selected) else [selected]
         self._trace_view = trace_view = TraceView(trace, compare, segments, attends_by)
@@ -331,7 +330,7 @@ class AttentionExplorer(View):
         """
         import matplotlib.pyplot as plt
 
-        from viz_transformer.plots.head_grid import plot_heads
+        from viz_transformer.plots.heads import plot_heads
         from viz_transformer.plots.matrix import draw_picture
 
         if self._shows_wall():
@@ -461,7 +460,7 @@ class AttentionExplorer(View):
         }
 
     def page_state(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Return the state for a page: of a large trace with what is said of the part that it carries."""
+        """Return the state for a page: of a large trace with a description of the part that it carries."""
         if "traces" in self.data:
             return state
         packer = self._part()
@@ -550,7 +549,7 @@ class AttentionExplorer(View):
             self.order = "layer"
         if self.layer_filter and self.layer_filter[-1] >= self.most_layers():
             self.layer_filter = []
-        if self.grid:  # in another trace the patches may stand elsewhere
+        if self.grid:  # in another trace the patches may be elsewhere
             rows, columns, start, _, side = self.grid
             labels, n_keys = self._patches()
             self.grid = [rows, columns, start, n_keys, side] if labels == self._patch_labels else []
@@ -671,14 +670,14 @@ class AttentionExplorer(View):
         by = _one_of("attends_by", tuple(PARTS_OF_SCORES), proposal["value"])
         if by != "both" and not self._trace_view.biased:
             raise SelectionError(
-                f"attends_by={by!r}, but this trace holds nothing that is added to the scores for positions; "
+                f"attends_by={by!r}, but this trace adds no part for positions to its scores; "
                 "capture a model that adds it, such as T5, Bloom or Swin"
             )
         return by
 
     @traitlets.validate("biased")
     def _check_biased(self, proposal: dict[str, Any]) -> list[str]:
-        return self._trace_view.biased  # whatever a page says
+        return self._trace_view.biased  # whatever a page sends
 
     @traitlets.observe("attends_by")
     def _on_attends_by(self, change: dict[str, Any]) -> None:
@@ -829,16 +828,16 @@ def explore(
             ``token_type_ids``; None takes the trace's own, or finds an encoder's pair by its ``[SEP]`` or
             ``</s>``.
         seconds_per_frame: of a sound model, how much time each source position stands for: then its axes
-            tell the time. None takes the trace's own, which `capture` knows of Whisper.
+            show the time. None takes the trace's own, which `capture` finds for Whisper.
         attends_by: of a model that adds something to its scores for positions, ``"both"``, ``"content"``
             alone or ``"positions"`` alone.
         grid: of a vision model, the rows and columns of patches, such as ``(14, 14)``: the words beside the
-            large picture become these patches, as the query attends to them; other tokens stand apart. Where
+            large picture become these patches, as the query attends to them; other tokens are apart. Where
             it is open where the patches begin, the first one's position too: ``(14, 14, 1)``. What `capture`
             found is in ``trace.patches``.
         image: what the patches are cut from, to lie under them: an array ``[height, width, 3]`` from 0 to
             255 or from 0 to 1, before it is normalised for the model. Its grid is found where the trace
-            knows of one picture.
+            has one picture.
         score_parts: what divides the score of a chosen weight among what its query and key were made of,
             called with kind, layer, head, query and key by name; of a model
             ``functools.partial(vt.attribution.score_parts, model, text, tokenizer=tokenizer)``.

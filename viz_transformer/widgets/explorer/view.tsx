@@ -1,13 +1,13 @@
 // The attention explorer: every head at a glance, one large, and who looks at whom in words.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Editor, EditorField, editorAround } from "../base/sentence.tsx";
+import { zoomOf } from "../base/canvas.ts";
+import { Tabs } from "../base/controls.tsx";
+import { type Editor, editorAround, EditorField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { Tabs } from "../base/tabs.tsx";
-import { Timeline } from "../base/timeline.tsx";
-import { zoomOf } from "../base/canvas.ts";
 import { formatWeight, shortened } from "../base/text.ts";
+import { Timeline } from "../base/timeline.tsx";
 import { Chips } from "./chips.tsx";
 import { pin, pinOfKind, showWall } from "./choose.ts";
 import { COLOUR_SCALES } from "./colour_scale.ts";
@@ -15,10 +15,9 @@ import { columnsPicture } from "./columns_picture.ts";
 import { headsPicture } from "./heads_picture.ts";
 import { Inspector } from "./inspector.tsx";
 import { EASY, MatrixPicture } from "./matrix_picture.ts";
-import type { Mount, Picture } from "./mount.ts";
 import { Options } from "./options.tsx";
 import { patchesPicture } from "./patches_picture.ts";
-import { Room, type Traits } from "./room.ts";
+import { type Mount, type Picture, Room, type Traits } from "./room.ts";
 import { sentencePicture } from "./sentence_picture.ts";
 import { headline, lineBelow } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -105,7 +104,6 @@ function Explorer(frame: Frame<Traits>) {
   );
 }
 
-/** The width and height inside an element's padding. */
 function insideOf(node: HTMLElement) {
   const { paddingLeft, paddingRight, paddingTop, paddingBottom } = getComputedStyle(node);
   const [left, right, top, bottom] = [paddingLeft, paddingRight, paddingTop, paddingBottom].map(parseFloat);
@@ -205,7 +203,6 @@ function Controls({ room, snapshot, picture }: ControlsProps) {
   );
 }
 
-/** The scale of colours. */
 function Legend({ room, snapshot }: { room: Room; snapshot: Snapshot }) {
   const { limit, entry } = snapshot.shown;
   const { theme } = room.frame;

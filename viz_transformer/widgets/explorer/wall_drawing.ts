@@ -1,18 +1,17 @@
 // The drawing of the wall of heads: a sheet with every head, painted when it changes, and on it in each
 // frame what is chosen, and a note beside the head under the pointer.
 
-import { drawText, fitCanvas, pixelRatio, strokeBox, type TextStyle } from "../base/canvas.ts";
+import { around, drawText, fitCanvas, pixelRatio, strokeBox, type TextStyle } from "../base/canvas.ts";
 import { inkOn, labelColour, type Theme } from "../base/colour.ts";
 import {
   ownNumbers,
   paintPlaceholder,
   thumbnailRamp,
-  type HeadPlace,
   type KindHeads,
   type LayerHead,
   type Overview,
 } from "../base/head_grid.ts";
-import { ATTENTION_KINDS } from "../base/kinds.ts";
+import { ATTENTION_KINDS, type HeadPlace } from "../base/kinds.ts";
 import { paintThumbnail } from "../base/pixels.ts";
 import { formatWeight } from "../base/text.ts";
 import { headNote, labelMark, scoreInDigits } from "./wall_heads.ts";
@@ -184,7 +183,7 @@ function writeLabel(
     const middle = label.y + label.height / 2 + (i - (lines.length - 1) / 2) * 12;
     drawText(context, text, label.x + label.width / 2, middle, { font, colour, align: "center" });
   });
-  if (fill && gap >= 4) strokeBox(context, box.x, box.y, size, tall, fill, 1);
+  if (fill && gap >= 4) strokeBox(context, [box.x, box.y, size, tall], fill, 1);
 }
 
 /** What fits into a label: the head's place, its name or its mark, and digits, a line each. */
@@ -238,15 +237,7 @@ export function drawWall(
     if (slot < 0) return null;
     const box = cellBox(section, slot);
     const reach = section.gap > 2 ? thickness : 1;
-    strokeBox(
-      context,
-      box.x - reach,
-      box.y - reach,
-      box.width + 2 * reach,
-      box.height + 2 * reach,
-      colour,
-      thickness,
-    );
+    strokeBox(context, around([box.x, box.y, box.width, box.height], reach), colour, thickness);
     return box;
   };
   for (const [layer, head] of selected) mark({ kind: chosen.kind, layer, head }, theme.accent, 2);
@@ -275,7 +266,7 @@ function drawNote(
   const y = Math.max(0, Math.min(layout.height - height, box.y + box.height / 2 - height / 2));
   context.fillStyle = theme.background;
   context.fillRect(x, y, width, height);
-  strokeBox(context, x, y, width, height, theme.muted, 1);
+  strokeBox(context, [x, y, width, height], theme.muted, 1);
   context.imageSmoothingEnabled = false;
   const index = at.layer * entry.heads + at.head;
   const picture = paintPlaceholder(overview, index, entry.signed, theme);

@@ -1,13 +1,8 @@
 // The heads on the wall: which of them the filters leave, in which order, and what is written on each.
 
-import {
-  type HeadPlace,
-  ownNumbers,
-  sortedHeads,
-  type KindHeads,
-  type LayerHead,
-} from "../base/head_grid.ts";
+import { ownNumbers, sortedHeads, type KindHeads, type LayerHead } from "../base/head_grid.ts";
 import { formatWeight, shortNumber } from "../base/text.ts";
+import type { HeadPlace } from "../base/kinds.ts";
 
 const DIGITS = 3; // of a score
 

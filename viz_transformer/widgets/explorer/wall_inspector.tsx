@@ -1,9 +1,9 @@
 // The inspector of the wall: its order, its filters, and a legend of the labels that filters too.
 
-import { Doors } from "../base/doors.tsx";
 import { inkOn, labelColour } from "../base/colour.ts";
+import { Range } from "../base/controls.tsx";
+import { Doors } from "../base/doors.tsx";
 import { formatNumber } from "../base/text.ts";
-import { Range } from "../base/range.tsx";
 import { HeadOrder, LayerRange } from "./options.tsx";
 import type { Room } from "./room.ts";
 import { coloursInWords, headInWords } from "./sentences.ts";

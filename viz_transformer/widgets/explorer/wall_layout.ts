@@ -1,8 +1,9 @@
 // The layout of the wall of heads: every head a cell as large as the view allows, its small picture
 // at the left and its label beside it; the kinds side by side.
 
-import type { HeadPlace, LayerHead } from "../base/head_grid.ts";
+import type { LayerHead } from "../base/head_grid.ts";
 import type { WallHeads } from "./wall_heads.ts";
+import type { HeadPlace } from "../base/kinds.ts";
 
 const [ROW_NUMBERS, TITLE] = [26, 42]; // of a kind: for the numbers of rows; for its title and those of columns
 const [BETWEEN_KINDS, BETWEEN_LINES] = [26, 8]; // from one kind to the next, beside it or below
@@ -87,7 +88,6 @@ export function wallLayout(
   return { sections, width, height: Math.max(...heights, TITLE + LOWEST) };
 }
 
-/** The columns and rows of a kind, and the size of its cells. */
 function shapeOf(
   { byLayer, cells, layers, heads }: WallHeads & { kind: string; layers: number; heads: number },
   room: { width: number; height: number },

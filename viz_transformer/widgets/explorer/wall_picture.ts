@@ -1,14 +1,14 @@
 // All heads on the stage, as large as they fit, with the labels that they have earned.
 
-import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
+import { ARROWS } from "../base/keys.ts";
+import { addCanvasListeners } from "../base/interactive_canvas.ts";
 import { chooseHead, onRoomKey, showWall } from "./choose.ts";
 import type { DisplayedHead } from "./displayed_head.ts";
-import { addRoomCanvas, type Mount } from "./mount.ts";
 import { boxMark, shadeOf } from "./passage.ts";
-import { headInWords } from "./sentences.ts";
+import { addRoomCanvas, type Mount, type Room } from "./room.ts";
 import { withHead } from "./selection.ts";
+import { headInWords } from "./sentences.ts";
 import type { Snapshot } from "./snapshot.ts";
-import type { Room } from "./room.ts";
 import { drawWall, paintWall, pictureBox } from "./wall_drawing.ts";
 import { wallHeads } from "./wall_heads.ts";
 import { moveOnWall, wallHeadAt, type WallLayout, wallLayout } from "./wall_layout.ts";

@@ -5,17 +5,18 @@
 // is called when there is more to draw. Every request and every cached matrix has a name, and belongs to one version of the
 // data: a late reply is never taken for another head's or another trace's.
 
-import { createLruCache } from "./caches.ts";
-import { connectKernel, type Model } from "../base/kernel.ts";
-import { decodeWeights, spans } from "../base/weights.ts";
+import { decodeWeights, spans } from "../base/bytes.ts";
 import type { KindHeads, Overview } from "../base/head_grid.ts";
+import { connectKernel, type Model } from "../base/kernel.ts";
+import { createLruCache } from "./caches.ts";
 import { measureTraces, type RawTrace } from "./measured_trace.ts";
 import { type Carried, lackingInWords, type Packed, unpack } from "./packed_weights.ts";
-import { keptOf } from "./sentence_pair.ts";
+import { keptOf } from "./shown_part.ts";
+import { indices } from "../base/scales.ts";
 
 export const CACHE_BYTES = 64e6;
 export const SLOW =
-  "Waiting for Python, which is busy or gone. If the notebook was opened again, run this cell.";
+  "Waiting for Python, which is busy or has stopped. If the notebook was opened again, run this cell.";
 
 const MOST_PENDING = 3; // requests under way
 const WAIT_MS = 2500; // after this long without a reply the viewer is told
@@ -53,7 +54,7 @@ export interface Entry {
   keys: string[];
   /** What each query read before it wrote its token. */
   reads: string[] | null;
-  /** By what the heads attend, see `attends_by.js`. */
+  /** By what the heads attend, see shown_part.ts. */
   attendsBy: string;
   note: string;
   /** Why there is no rollout, or "". */
@@ -476,8 +477,8 @@ export function combine(found: (Float32Array | null)[], how: string) {
 /** Thumbnails of all heads, of the tokens that a pair leaves; each pixel is the strongest weight beneath it. */
 function pooled({ whole, layers, heads, rows, cols, limit }: Entry, pair: string, segments: number[]) {
   const kept = keptOf(pair, segments);
-  const queries = Array.from({ length: rows }, (_, i) => i).filter(kept.queries);
-  const keys = Array.from({ length: cols }, (_, i) => i).filter(kept.keys);
+  const queries = indices(rows).filter(kept.queries);
+  const keys = indices(cols).filter(kept.keys);
   const [down, across] = [queries, keys].map((each) => Math.min(each.length, MOST_PIXELS));
   const [lines, columns] = [spans(queries.length, down), spans(keys.length, across)];
   const values = new Uint8Array(layers * heads * down * across);

@@ -2,10 +2,10 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Bars } from "../base/bars.tsx";
-import { Code } from "../base/code.tsx";
+import { useKernel } from "../base/hooks.ts";
+import { Code } from "../base/python_code.tsx";
 import { newestReply } from "../base/replies.ts";
 import { formatNumber, formatSigned, shortened } from "../base/text.ts";
-import { useKernel } from "../base/use_kernel.ts";
 import { tokenOf } from "./displayed_head.ts";
 import type { Readout } from "./readout.ts";
 import type { Room } from "./room.ts";

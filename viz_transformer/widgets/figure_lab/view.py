@@ -205,7 +205,7 @@ def figure_lab(
         controls: the values of each control, in order: numbers make a slider, strings a list.
         start: the first value of a control; by default the first of its values.
         labels: the label of a control on the page; by default its name.
-        about: what the view shows, in two sentences; told when the viewer asks.
+        about: what the view shows, in two sentences; shown on request.
 
     Raises:
         UserError: if there is no control, or one has fewer than two values or one of them twice.

@@ -1,15 +1,13 @@
 // The figure lab: controls, and a figure that Python draws for their values, as large as the stage.
 
 import { useMemo } from "preact/hooks";
-import { Choice } from "../base/choice.tsx";
+import { pngAddress } from "../base/bytes.ts";
+import { Choice, Range } from "../base/controls.tsx";
+import { useKernel, useRoom } from "../base/hooks.ts";
 import { NEEDS_KERNEL } from "../base/kernel.ts";
-import { pngAddress } from "../base/png.ts";
-import { Range } from "../base/range.tsx";
 import { newestReply } from "../base/replies.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { useKernel } from "../base/use_kernel.ts";
-import { useRoom } from "../base/use_room.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 const READABLE = 0.75; // of a figure's own size: in a smaller one letters of 10 points are too small

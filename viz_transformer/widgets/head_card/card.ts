@@ -1,7 +1,6 @@
 // A head card as the view shows it: what Python sends, and its sentences.
 
-import { percent } from "../base/percent.ts";
-import { formatNumber } from "../base/text.ts";
+import { formatNumber, percent } from "../base/text.ts";
 
 /** Offsets farther than this stand at the ends of the picture. */
 const FARTHEST = 12;
@@ -70,7 +69,7 @@ export const offsetText = (offset: number) =>
 /** What the head does, as the headline. */
 export function headline({ layer, head, label, pattern, held, n_told }: Card): string {
   const name = `head ${layer}·${head}`;
-  if (!n_told) return `These texts leave no room for a pattern of ${name}`;
+  if (!n_told) return `No place in these texts can show a pattern of ${name}`;
   const places = `in ${percent(held)} of ${n_told} places`;
   if (label?.name === pattern) return `“${pattern}” holds for ${name} ${places}`;
   return label
@@ -80,7 +79,7 @@ export function headline({ layer, head, label, pattern, held, n_told }: Card): s
 
 /** What happens without it. */
 export function lossInWords({ losses, n_texts }: Card): string {
-  if (!losses) return "Its loss was not measured: this model does not write its texts.";
+  if (!losses) return "Its loss was not measured: this model does not generate text.";
   const { whole, without, worse } = losses;
   const ends = `from ${formatNumber(whole, 3)} to ${formatNumber(without, 3)} nats per token`;
   const verb = without >= whole ? "rises" : "falls";

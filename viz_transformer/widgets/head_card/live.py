@@ -16,18 +16,18 @@ from viz_transformer._text import given_texts
 from viz_transformer._work import between_parts
 from viz_transformer.analysis import HeadCard, pattern_scores
 from viz_transformer.analysis import head_card as sum_up
+from viz_transformer.capturing import capture
+from viz_transformer.capturing.inputs import as_ids
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.corpus import draw
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import is_huggingface
-from viz_transformer.intervening import find_sites, interventions
+from viz_transformer.interpreting import find_sites, interventions
 from viz_transformer.language_model import LanguageModel, load_language_model
 from viz_transformer.masked_model import MaskedModel
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel, log_probs_of
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.tracing import capture
-from viz_transformer.tracing.inputs import as_ids
-from viz_transformer.tracing.restore import evaluating
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.head_card.view import HeadCardView
 
@@ -35,7 +35,7 @@ from viz_transformer.widgets.head_card.view import HeadCardView
 TextLike = str | tuple[str, str]
 #: How many texts are read to find the head that is shown first.
 _TRIED = 10
-#: Patterns that say least of what a head does, beside those of sinks.
+#: Patterns that describe least of what a head does, beside those of sinks.
 _RESTS = ("same token", "separator")
 #: Reads one text: its trace, and the log-probabilities of its words with heads changed, or None.
 _Read = Callable[[Any], ForwardTrace]
@@ -103,7 +103,7 @@ def head_card(
 
 
 def _kind(model: Any, kind: str | None) -> str:
-    """Return the kind of attention that was asked for, or the one that tells most.
+    """Return the kind of attention that was asked for, or the one that is most informative.
 
     Raises:
         UserError: if the model has no such kind.

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 #: From a layer and a head to its card.
 CardOf = Callable[[int, int], HeadCard]
 _ABOUT = (
-    "One attention head over many texts. Bars: how much of its weight lies how far before or after the "
-    "query, and dotted how much even attention would put there. Rows: examples, from those that follow the "
-    "pattern most to those that do not. Points: all heads; choose one to see its card."
+    "One attention head over many texts. Bars: the share of its weight at each distance before or after "
+    "the query; dotted, the share with equal weights. Rows: examples, from those that follow the pattern "
+    "most to those that do not. Points: all heads; choose one to see its card."
 )
 #: A page carries so many examples' keys at most: a window around the query and what it looks at.
 _MOST_KEYS = 60
@@ -44,10 +44,10 @@ class HeadCardView(View):
     Attributes:
         layer: the layer's number, as the model counts.
         head: the head's.
-        example: which tenth's example is chosen: 9 puts 90 to 100% of its weight where the pattern says.
+        example: which tenth's example is chosen: 9 puts 90 to 100% of its weight in the pattern's place.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
-    Setting one of them to what it cannot be raises SelectionError, a UserError, and changes nothing.
+    Setting one of them to what it cannot be raises SelectionError, a UserError, and leaves it unchanged.
     """
 
     _esm = bundle(__file__)

@@ -1,17 +1,17 @@
 // The head card: where a head looks, examples from those that follow its pattern to those that do not, all heads.
 
+import { ARROWS, consume, hasModifier } from "../base/keys.ts";
 import { useMemo } from "preact/hooks";
 import { linePath } from "../base/axes.ts";
 import { Bars } from "../base/bars.tsx";
 import { Chart, Key } from "../base/chart.tsx";
-import { Code } from "../base/code.tsx";
-import { ARROWS } from "../base/gestures.ts";
-import { percent } from "../base/percent.ts";
+import { useKernel } from "../base/hooks.ts";
+import { Code } from "../base/python_code.tsx";
 import { newestReply } from "../base/replies.ts";
 import { roundTicks } from "../base/scales.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { useKernel } from "../base/use_kernel.ts";
+import { percent } from "../base/text.ts";
 import { type Card, headline, headsOf, lossInWords, offsetText, type Place, sharesByOffset } from "./card.ts";
 import { Examples, written } from "./examples.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
@@ -121,14 +121,13 @@ function AllHeads({ frame, card }: PartProps) {
   const isChosen = ({ layer, head }: Place) => layer === frame.traits.layer && head === frame.traits.head;
   const choose = ({ layer, head }: Place) => frame.set({ layer, head });
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!ARROWS.includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!ARROWS.includes(event.key) || hasModifier(event)) return;
     const at = Number((event.target as SVGElement).dataset.at);
     const step = event.key === "ArrowRight" || event.key === "ArrowDown" ? 1 : -1;
     const next = (at + step + heads.length) % heads.length;
     choose(heads[next]!);
     (event.currentTarget as SVGElement).querySelector<SVGElement>(`[data-at="${next}"]`)?.focus();
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   };
   return (
     <Chart
@@ -188,7 +187,7 @@ function Inspector({ frame, card }: PartProps) {
             <b>{card.label.name}</b>: {card.label.sentence}.
           </>
         ) : (
-          "No name holds for this head over these texts."
+          "No label holds for this head over these texts."
         )}
       </p>
       <p class="vt-equation">

@@ -1,6 +1,6 @@
 // The effect of each head on the loss, beside how sharp its attention is; analysis/effects.py computes the same.
 
-import { decodeDoubles, weightsIn } from "../base/weights.ts";
+import { numbersOf, weightsIn } from "../base/bytes.ts";
 import type { Head } from "./changes.ts";
 import type { Alone, Kind } from "./replies.ts";
 
@@ -34,8 +34,8 @@ export function headEffects(
     const entry = kinds.find((one) => one.kind === kind)!;
     const confidences = headConfidence(entry, weightsIn(entry));
     const [layers, n, words] = shape as [number, number, number];
-    const values = decodeDoubles(log_probs); // [layer, head, word]
-    const measured = alone && decodeDoubles(alone); // [layer, head]
+    const values = numbersOf(log_probs, Float64Array); // [layer, head, word]
+    const measured = alone && numbersOf(alone, Float64Array); // [layer, head]
     return Array.from({ length: layers * n }, (_, i) => {
       const own = values.subarray(i * words, (i + 1) * words);
       const confidence = confidences[first * n + i] ?? null;

@@ -2,13 +2,12 @@
 
 import { Bars } from "../base/bars.tsx";
 import { Chart } from "../base/chart.tsx";
-import { Code } from "../base/code.tsx";
 import { Doors } from "../base/doors.tsx";
-import { sameHead } from "../base/head_place.ts";
 import { canAsk } from "../base/kernel.ts";
-import { formatNumber, formatSigned, joinPieces, visible } from "../base/text.ts";
-import { percent } from "../base/percent.ts";
+import { sameHead } from "../base/kinds.ts";
+import { Code } from "../base/python_code.tsx";
 import type { Frame } from "../base/stage_view.tsx";
+import { formatNumber, formatSigned, joinPieces, percent, visible } from "../base/text.ts";
 import type { Factor, Head } from "./changes.ts";
 import { type Effect, lossOf } from "./effects.ts";
 import { type Kind, type Reply, weightsOf } from "./replies.ts";

@@ -1,6 +1,6 @@
 // Where the words, the arcs and the bars of the head lab stand.
 
-import type { Column } from "./flip.ts";
+import type { Column } from "./changes.ts";
 
 /** Sizes of words, in units, and the room around each, in letters; the largest with which all fit. */
 const SIZES: [size: number, around: number][] = [

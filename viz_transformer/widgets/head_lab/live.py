@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.huggingface_scores import HuggingFaceScores
 from viz_transformer.huggingface_text import HuggingFaceText, is_huggingface
+from viz_transformer.interpreting.scored_model import HuggingFaceScores
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import ForwardTrace, attention_of
@@ -62,7 +62,7 @@ def head_lab(
             gap, written ``[?]``, of Hugging Face's masked models as their tokenizer writes it; by default,
             for ours only, one that suits the bundled model. Of a classifier of pictures or sounds, what its
             processor returns of one.
-        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can. The
+        engine: where answers are computed: ``"page"``, ``"kernel"``, or None for the page if it can. The
             page can't run a model of Hugging Face's; an exported page carries the kernel's replies.
         tokenizer: that of a Hugging Face model, which writes by greedy search.
         max_new_tokens: the most tokens that it writes; by default 8 after a text, and 60 of a
@@ -83,7 +83,7 @@ def head_lab(
         return give_engine(view, "head_lab", scoring, engine)
     model = text_model_of(model, DEFAULT_TEXTS, "a head lab", tokenizer, max_new_tokens)
     text = text_for(model, cast("str | None", text), DEFAULT_TEXTS, "a head lab")
-    # Hundreds of heads may take a minute: the page ranks them layer by layer, and says how far it is.
+    # Hundreds of heads may take a minute: the page ranks them layer by layer, and shows its progress.
     is_theirs = isinstance(model, HuggingFaceText)
     view = HeadLab(
         *(lambda request: ablate(model, request), text, model.task),
@@ -106,7 +106,7 @@ def interventions_of(lab: HeadLab) -> Interventions:
 
     >>> import viz_transformer as vt
     >>> lab = vt.head_lab(vt.load_translator(), "the black cat sleeps")
-    >>> vt.interventions_of(lab).heads  # nothing is changed yet
+    >>> vt.interventions_of(lab).heads  # no head is changed yet
     ()
 
     Args:

@@ -1,17 +1,14 @@
 // The picture: what the chosen head reads, the words before and after, and the loss of each.
 
+import { consume, indexAfterKey } from "../base/keys.ts";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { indexAfterKey } from "../base/scales.ts";
-import type { Theme } from "../base/colour.ts";
-import { elide, formatNumber, shortened, visible } from "../base/text.ts";
+import { css, type Theme, weightRgb } from "../base/colour.ts";
+import { useRoom } from "../base/hooks.ts";
 import { tween } from "../base/motion.ts";
-import { percent } from "../base/percent.ts";
-import { css, weightRgb } from "../base/ramps.ts";
-import { useRoom } from "../base/use_room.ts";
-import { type Head, headName, shortFactor } from "./changes.ts";
+import { elide, formatNumber, percent, shortened, visible } from "../base/text.ts";
+import { type Column, type Head, headName, isMoved, shortFactor } from "./changes.ts";
 import { lossOf } from "./effects.ts";
-import { type Column, isMoved } from "./flip.ts";
 import { Power } from "./heads.tsx";
 import { type Layout, layOut, pathOf } from "./layout.ts";
 import type { Look } from "./sentences.ts";
@@ -59,7 +56,7 @@ export function Picture(shown: Shown) {
   const { box, room } = useRoom();
   const motion = useRef(tween()).current;
   const { theme, unit, before, after } = shown;
-  const measure = (text: string, size: number) => theme.measure?.(shownWord(text), size, true) ?? 0;
+  const measure = (text: string, size: number) => theme.measure(shownWord(text), size, true);
   const layout = room && layOut({ ...shown, isCross: isCross(shown) }, { ...room, unit, measure });
   useInView(box.current, shown, layout);
   useLayoutEffect(() => {
@@ -193,10 +190,9 @@ interface ChipProps extends Part {
   isLooking?: boolean;
 }
 
-/** A word in its chip. */
 function Chip({ shown, layout, text, x, y, tone, isLooking = false }: ChipProps) {
   const { font, chip, padding } = layout;
-  const width = (shown.theme.measure?.(shownWord(text), font, true) ?? 0) + padding;
+  const width = shown.theme.measure(shownWord(text), font, true) + padding;
   return (
     <g class={`vt-word ${tone}`} data-looking={isLooking} transform={`translate(${x} ${y})`}>
       <rect x={-width / 2} y={-chip / 2} width={width} height={chip} rx={chip / 2} />
@@ -223,8 +219,7 @@ function Pin({ shown: { look, read, weights, query: pinned, onQuery }, query, wo
       onKeyDown={(event) => {
         const to = indexAfterKey(event, query, weights.length / read.length);
         if (to === null) return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
         onQuery(to);
         event.currentTarget.ownerSVGElement?.querySelector<SVGGElement>(`[data-query="${to}"]`)?.focus();
       }}
@@ -236,7 +231,6 @@ function Pin({ shown: { look, read, weights, query: pinned, onQuery }, query, wo
 
 const told = (loss: number) => (loss < 0.005 ? "0" : formatNumber(loss, 2));
 
-/** The loss of each word of the unchanged answer, before and after. */
 function Losses({ shown, layout, was, now }: Part & { was: number[]; now: number[] }) {
   const { columns, before, after, isChanged, theme } = shown;
   const { floor, tallest, unit, slots } = layout;
@@ -280,7 +274,7 @@ function Losses({ shown, layout, was, now }: Part & { was: number[]; now: number
               </g>
             ))}
             <text class="vt-tick" x={x} y={floor + 0.9 * unit}>
-              {elide(name, slot - 4, (text) => theme.measure?.(text, 0.85 * unit, false) ?? 0)}
+              {elide(name, slot - 4, (text) => theme.measure(text, 0.85 * unit, false))}
             </text>
           </g>
         );
@@ -289,7 +283,6 @@ function Losses({ shown, layout, was, now }: Part & { was: number[]; now: number
   );
 }
 
-/** The switch of the chosen head, on the arc that it cuts. */
 function Switch({ shown, layout }: Part) {
   const { chosen, factor, look, theme, onToggle } = shown;
   const { x, y } = pathOf(layout, look.query, look.key, isCross(shown));
@@ -307,8 +300,7 @@ function Switch({ shown, layout }: Part) {
       onClick={onToggle}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
         onToggle();
       }}
     >

@@ -1,7 +1,7 @@
 // The newest replies of the model: unchanged, under the viewer's changes, and with one head at a time off.
 
+import { decodeWeights, weightsIn } from "../base/bytes.ts";
 import { canonicalJson, type connectKernel, NEEDS_KERNEL } from "../base/kernel.ts";
-import { decodeWeights, weightsIn } from "../base/weights.ts";
 import { STOPPED } from "../base/waits.ts";
 import type { Factor, Head } from "./changes.ts";
 

@@ -1,19 +1,28 @@
 // What the head lab says: what is shown, never why.
 
-import { percent } from "../base/percent.ts";
-import { named, type Piece } from "../base/pieces.ts";
 import {
   formatNumber,
   formatSigned,
   joinPieces,
   markMeaning,
+  named,
+  percent,
+  type Piece,
   quoted,
   runningText,
   shortened,
 } from "../base/text.ts";
-import { type Factor, type Head, headName, shortFactor, shortName } from "./changes.ts";
+import {
+  type Column,
+  type Factor,
+  type Head,
+  headName,
+  isMoved,
+  runsOf,
+  shortFactor,
+  shortName,
+} from "./changes.ts";
 import { type Effect, lossOf, rankCorrelation } from "./effects.ts";
-import { type Column, isMoved, runsOf } from "./flip.ts";
 import type { Kind } from "./replies.ts";
 
 const METRIC_LETTERS = 18; // of a word that is measured
@@ -80,7 +89,7 @@ export function flipInWords(factors: readonly Factor[], columns: readonly Column
 export function effectInWords(effect: Effect | undefined, count: number, what = "the loss"): string {
   if (!effect) return "";
   const by = formatNumber(Math.abs(effect.lossChange), 3);
-  const signed = effect.lossChange > 0 ? `adds ${by} to ${what}` : `takes ${by} off ${what}`;
+  const signed = effect.lossChange > 0 ? `raises ${what} by ${by}` : `lowers ${what} by ${by}`;
   const place = effect.rank === 1 ? `the most of ${count} heads` : `rank ${effect.rank} of ${count} heads`;
   const effected = count ? `${signed}: ${place}` : signed;
   return `Switched off alone, it ${Number(by) ? effected : `leaves ${what} as it is`}.`;

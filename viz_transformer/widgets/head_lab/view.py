@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 LEAST_FACTOR, MOST_FACTOR = -1.0, 2.0
 
 _ABOUT = (
-    "Each square is an attention head of a working model: a click chooses it, and one more, or the switch on "
-    "its arc, takes it out. The model answers again, also where you scale the head, and you see how the "
-    "log-probability of every word changes. "
-    "Attention is not an explanation: the table puts what the loss does without each head beside "
-    "how sharp that head's attention is, and the two need not agree."
+    "Each square is an attention head of a working model: a click chooses it, and a second one, or the "
+    "switch on its arc, switches it off. The model is run again, also when you scale the head, and you "
+    "see how the log-probability of every word changes. Attention is not an explanation: the table shows "
+    "the change of the loss without each head beside the sharpness of its attention, and the two need not "
+    "agree."
 )
 #: A weight that changes by less shows the same digits, in 16 bits too.
 _MOVED = 1e-5
@@ -202,7 +202,7 @@ class HeadLab(View):
 
     @property
     def _measured(self) -> dict[str, list[str]]:
-        """What a request says of the metric; nothing of the loss."""
+        """The metric in a request; empty for the loss."""
         return {"metric": self.metric} if self.metric else {}
 
     def effects(self) -> tuple[HeadEffect, ...]:

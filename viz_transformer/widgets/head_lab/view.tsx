@@ -2,18 +2,16 @@
 
 import type { ComponentChild } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { sameHead } from "../base/head_place.ts";
+import { Range } from "../base/controls.tsx";
+import { useKernel } from "../base/hooks.ts";
 import { canAsk, NEEDS_KERNEL, newestOf } from "../base/kernel.ts";
-import { TASKS } from "../base/tasks.ts";
-import { shortened, visible } from "../base/text.ts";
-import { Range } from "../base/range.tsx";
+import { sameHead, TASKS } from "../base/kinds.ts";
 import { Chips, SentenceField } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { useKernel } from "../base/use_kernel.ts";
-import { type Factor, factorOf, type Head, shortFactor, withFactor } from "./changes.ts";
+import { shortened, visible } from "../base/text.ts";
+import { columnsOf, type Factor, factorOf, type Head, isMoved, shortFactor, withFactor } from "./changes.ts";
 import { headEffects } from "./effects.ts";
-import { columnsOf, isMoved } from "./flip.ts";
 import { Heads } from "./heads.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Picture } from "./picture.tsx";

@@ -138,7 +138,7 @@ class InitialLossLab(View):
         read, wanted = (ids[self.sentence][self.place] for ids in (self._read, self._wanted))
         return (
             f"Embeddings with standard deviation {short_number(start.std, 3)}: loss {start.loss:.1f}, "
-            f"where an even bet gives {math.log(len(self._tokens)):.2f}. After “{said}” the "
+            f"where a uniform guess gives {math.log(len(self._tokens)):.2f}. After “{said}” the "
             f"token just read has the logit {fixed_number(scores[read], 1)}, and "
             f"{self._tokens[wanted]}, which should be written, {fixed_number(scores[wanted], 1)}."
         )

@@ -1,19 +1,28 @@
 // The initial loss lab: the logits of an untrained model at one place, and the curve of its loss.
 
 import { useMemo } from "preact/hooks";
-import { Code } from "../base/code.tsx";
 import { linePath } from "../base/axes.ts";
 import { Chart, Key } from "../base/chart.tsx";
-import { nearestValue } from "../base/scales.ts";
-import { formatNumber, visible } from "../base/text.ts";
+import { Range } from "../base/controls.tsx";
+import { useTween } from "../base/hooks.ts";
 import { Knob } from "../base/knob.tsx";
-import { Range } from "../base/range.tsx";
+import { Code } from "../base/python_code.tsx";
+import { nearestValue } from "../base/scales.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { codeOf, headlineOf, lineOf, sentenceText, stdText } from "./sentences.ts";
-import { type Chosen, evenLoss, logitsAt, type Starts } from "./starts.ts";
-import { useTween } from "../base/use_tween.ts";
+import { formatNumber, visible } from "../base/text.ts";
+import {
+  type Chosen,
+  codeOf,
+  evenLoss,
+  headlineOf,
+  lineOf,
+  logitsAt,
+  sentenceText,
+  type Starts,
+  stdText,
+} from "./starts.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 const LABEL = "standard deviation of the embeddings";

@@ -31,7 +31,7 @@ class MaskState:
 
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
-        side: where the padding stands, ``"right"`` or ``"left"`` of the words.
+        side: where the padding is, ``"right"`` or ``"left"`` of the words.
         padding: whether the mask hides the padding.
         causal: whether the mask hides what comes later.
         mistake: one of `MISTAKES`.
@@ -61,9 +61,7 @@ class MaskState:
                 painted=tuple((int(b), int(q), int(k), bool(may)) for b, q, k, may in settings["painted"]),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise UserError(
-                f"{settings!r:.80} does not say what the mask is made of; give {list(STATE)}"
-            ) from error
+            raise UserError(f"{settings!r:.80} does not describe a mask; give {list(STATE)}") from error
         for name, known in (("kind", list(KINDS)), ("side", SIDES), ("mistake", MISTAKES)):
             if getattr(state, name) not in known:
                 raise UserError(f"{name}={getattr(state, name)!r} is none of {list(known)}")
@@ -127,7 +125,7 @@ def compose(words: Words, state: MaskState, extra: int = 0) -> MaskedBatch:
         of_target = state.mistake == "target_padding" and state.kind == "cross"
         mask &= _real(padded["target"] if of_target else keys)[:, None, :]
     if state.causal and state.mistake == "causal_as_padding":
-        # As padding, row b of the look-ahead mask says what sentence b may look at.
+        # As padding, row b of the look-ahead mask holds what sentence b may attend to.
         mask &= np.tri(n_sentences, n_keys, dtype=bool)[:, None, :]
     elif state.causal:
         mask &= np.tri(n_queries, n_keys, dtype=bool)[None]

@@ -135,7 +135,6 @@ export function composeMask(words: Words, state: MaskState, extra = 0): Composed
   };
 }
 
-/** The masks that are joined, in order. */
 function maskParts(padded: Words, { kind, padding, causal, mistake }: MaskState, size: Size): MaskPart[] {
   const { sentences, queries, keys } = size;
   const parts: MaskPart[] = [];
@@ -165,7 +164,7 @@ export function describeMaskCell(composed: ComposedMask, b: number, q: number, k
   if (composed.painted.some((cell) => cell[0] === b && cell[1] === q && cell[2] === k))
     return `${says}: painted by hand.`;
   if (composed.isInverted)
-    return `${says}: the right mask ${may ? "closes" : "opens"} it, and this one is inverted.`;
+    return `${says}: the right mask ${may ? "hides" : "allows"} it, and this one is inverted.`;
   const reasons = composed.parts
     .filter((part) => !part.at(b, q, k))
     .map((part) => barringReason(part, composed, b));
@@ -206,4 +205,48 @@ function mapSides<V, W>(sides: Record<Side, V>, change: (value: V, name: Side) =
     target: change(target, "target"),
     written: change(written, "written"),
   };
+}
+
+const NAMES = { padding: "padding", causal: "look-ahead", causal_as_padding: "look-ahead, as padding" };
+
+export interface Box {
+  name: string;
+  shape: string;
+  /** How it is stretched or made, in words. */
+  note: string;
+  /** What of it is not stretched. */
+  own: { sheets: number; rows: number };
+  at: (b: number, q: number, k: number) => boolean;
+}
+
+/** The boxes to draw: the parts and the mask that they make. */
+export function shapeBoxes(composed: ComposedMask, polarity: string): Box[] {
+  const { sentences: B, queries: Q, keys: K, parts, may, isInverted, painted } = composed;
+  const boxes = parts.map(({ name, shape, at }): Box => {
+    const [overBatch, overQuery] = [shape[0] === 1, shape[2] === 1];
+    const axes = [overBatch && "sentences", overQuery && "queries"].filter(Boolean);
+    const torchs = name === "causal" ? `attn_mask [${Q}, ${K}]` : `key_padding_mask [${shape[0]}, ${K}]`;
+    return {
+      name: NAMES[name],
+      shape: polarity === "may_not" ? torchs : `[${shape.join(", ")}]`,
+      note: axes.length ? `the same for all ${axes.join(" and ")}` : "",
+      own: { sheets: overBatch ? 1 : B, rows: overQuery ? 1 : Q },
+      at,
+    };
+  });
+  const steps = [
+    parts.length > 1 && "joined by &",
+    isInverted && "inverted by ~",
+    painted.length > 0 && "painted",
+  ];
+  return [
+    ...boxes,
+    {
+      name: "mask",
+      shape: `[${B}, 1, ${Q}, ${K}]`,
+      note: steps.filter(Boolean).join(", "),
+      own: { sheets: B, rows: Q },
+      at: (b, q, k) => may[b]?.[q]?.[k] ?? false,
+    },
+  ];
 }

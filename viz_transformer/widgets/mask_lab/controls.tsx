@@ -1,22 +1,26 @@
 // What is set in the mask lab, and what its inspector tells.
 
 import shared from "../../shared.json" with { type: "json" };
-import type { Cell } from "../base/cells.ts";
-import { Choice } from "../base/choice.tsx";
-import { Code } from "../base/code.tsx";
+import { Choice, Range, Switch } from "../base/controls.tsx";
 import { Doors } from "../base/doors.tsx";
-import { formatNumber, marksExplained, quoted, runningText, shortened, visible } from "../base/text.ts";
-import { percent } from "../base/percent.ts";
-import { Range } from "../base/range.tsx";
+import type { Cell } from "../base/keys.ts";
+import { Code } from "../base/python_code.tsx";
 import { Chips, FieldAround } from "../base/sentence.tsx";
-import { Switch } from "../base/switch.tsx";
-import { maskCode } from "./code.ts";
+import type { Frame } from "../base/stage_view.tsx";
+import {
+  formatNumber,
+  marksExplained,
+  percent,
+  quoted,
+  runningText,
+  shortened,
+  visible,
+} from "../base/text.ts";
 import { cellText, describeMaskCell, isWord } from "./composition.ts";
 import type { Likeliest } from "./leaks.ts";
-import { PANELS, Panel } from "./panels.tsx";
-import type { Page } from "./replies.ts";
-import type { Frame } from "../base/stage_view.tsx";
-import { PRESETS, presetOf } from "./presets.ts";
+import { maskCode } from "./libraries.ts";
+import { type Page, Panel, PANELS } from "./panels.tsx";
+import { presetOf, PRESETS } from "./presets.ts";
 import { whyItMatters } from "./sentences.ts";
 import type { Traits } from "./traits.ts";
 import type { Change, Snapshot } from "./view.tsx";

@@ -1,6 +1,6 @@
 // Where the parts of the picture stand: at the left how far outputs move and what they write, then the mask.
 
-import type { Cell } from "../base/cells.ts";
+import type { Cell } from "../base/keys.ts";
 
 const LEAST_ROW = 23; // pixels of a row, of which a text has up to 40
 const LEAST_CELL = 14;

@@ -70,7 +70,7 @@ def mask_lab(
     view = MaskLab(**words, kinds=tuple(model.config.attention_layers), answer=MaskTester(model).answer)
     if model.task == "translate":
         view.causal = False  # what a look-ahead mask is for is seen without one
-        with suppress(UserError):  # sentences too long to be measured; the view says so
+        with suppress(UserError):  # sentences too long to be measured, which the view explains
             view.select_leak()
     return give_engine(view, "mask_lab", model, engine)
 
@@ -130,7 +130,7 @@ class MaskTester:
         self.vocabulary = model.vocabulary
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the effect of a mask; `widgets.mask_lab.requests` says what a request holds.
+        """Return the effect of a mask; see `widgets.mask_lab.requests`.
 
         For ``"leaks"`` the reply holds ``changes``, float32 [batch, edited, query]: the largest change
         of a logit of a query's output (in the encoder: of a number of its vector) when one key is

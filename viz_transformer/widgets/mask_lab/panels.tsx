@@ -1,13 +1,13 @@
 // What can be unfolded in the inspector: what each library makes of a row, how the shapes join, and the code.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { type Theme, textColourOn } from "../base/colour.ts";
+import { css, textColourOn, type Theme, weightRgb } from "../base/colour.ts";
+import { useKernel } from "../base/hooks.ts";
+import { canonicalJson, type Model } from "../base/kernel.ts";
 import { formatNumber, quoted, visible } from "../base/text.ts";
-import { css, weightRgb } from "../base/ramps.ts";
-import { maskCode } from "./code.ts";
 import { type ComposedMask, emptyRows, type MaskState, type Words } from "./composition.ts";
-import { type LibrariesReply, readLibraries, rowVerdict } from "./libraries.ts";
-import { type Page, useReply } from "./replies.ts";
+import { type LibrariesReply, maskCode, readLibraries, rowVerdict } from "./libraries.ts";
+import { type Ask, maskRequest } from "./requests.ts";
 import { Shapes } from "./shapes.tsx";
 
 export const PANELS = { libraries: "In each library", shapes: "The shapes", code: "The code" };
@@ -69,8 +69,8 @@ function Libraries(props: PanelProps) {
     <div aria-busy={isAwaited}>
       <p>
         {empty.includes(row)
-          ? `${word} at position ${row} may attend to nothing. A softmax must sum to 1, so each library has an answer of its own.`
-          : `${word} at position ${row}: where a row has a key to attend to, all libraries agree. Where it has none (∅, as with left padding), they do not.`}
+          ? `${word} at position ${row} may attend to no key. A softmax must sum to 1, so libraries return different weights.`
+          : `${word} at position ${row}: where a row has an allowed key, all libraries agree. Where it has none (∅, as with left padding), they do not.`}
       </p>
       {answered.length > 0 && (
         <div class="vt-scrolled" tabIndex={0} data-lm-suppress-shortcuts="true">
@@ -111,9 +111,9 @@ function Libraries(props: PanelProps) {
           </table>
         </div>
       )}
-      {found.map(({ name, error }) => error && <p key={name}>{`✗ ${name} says: ${error}`}</p>)}
+      {found.map(({ name, error }) => error && <p key={name}>{`✗ ${name} raises an error: ${error}`}</p>)}
       {problem && (
-        <p class="vt-line">{`What torch and Hugging Face make of this row is not shown. ${problem}`}</p>
+        <p class="vt-line">{`The results of torch and Hugging Face for this row are not shown. ${problem}`}</p>
       )}
       {found.length > 0 && (
         <p class="vt-line">
@@ -134,4 +134,40 @@ function Weight({ weight, isClosed, theme }: { weight: number; isClosed: boolean
       {formatNumber(weight, 2)}
     </td>
   );
+}
+
+/** What answers, and a function that draws the next frame. */
+export interface Page {
+  model: Model;
+  redraw: () => void;
+}
+
+/** Both empty while the reply is awaited. */
+interface Answer {
+  reply: unknown;
+  problem: string;
+}
+
+const NOTHING: Answer = { reply: null, problem: "" };
+
+/** The answer to a question about this mask, asked when it is a new one. */
+export function useReply(
+  { model, redraw }: Page,
+  ask: Ask,
+  words: Words,
+  state: MaskState,
+  isAsked = true,
+): Answer {
+  const kernel = useKernel(model);
+  const kept = useRef({ asked: "", at: "", answer: NOTHING });
+  const at = canonicalJson({ words, state });
+  if (!isAsked) return NOTHING;
+  if (at !== kept.current.asked) {
+    kept.current.asked = at;
+    const keep = ({ reply = null, error = null }: { reply?: unknown; error?: Error | null }) => {
+      kept.current = { ...kept.current, at, answer: { reply, problem: error?.message ?? "" } };
+    };
+    kernel.settle(maskRequest(words, state, ask), keep, redraw);
+  }
+  return kept.current.at === at ? kept.current.answer : NOTHING;
 }

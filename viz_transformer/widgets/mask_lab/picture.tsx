@@ -1,7 +1,7 @@
 // The picture of the mask lab: the mask as a grid to paint, and what streams through it to the outputs.
 
 import { useRef, useState } from "preact/hooks";
-import { type Cell, moveInTable } from "../base/cells.ts";
+import { type Cell, consume, hasModifier, moveInTable } from "../base/keys.ts";
 import { elide, markMeaning, visible } from "../base/text.ts";
 import { cellText, type ComposedMask, describeMaskCell, emptyRows, isWord } from "./composition.ts";
 import { cellAt, cellsBetween, hatchPath, type Layout, streamsOf } from "./layout.ts";
@@ -11,7 +11,7 @@ const VERDICTS: Record<Verdict, [sign: string, word: string]> = {
   leak: ["✗", "leaks"],
   moved: ["✓", "may move"],
   still: ["✓", "unmoved"],
-  deaf: ["✗", "cut off"],
+  cut: ["✗", "cut off"],
   padding: ["–", "padding"],
   shifted: ["", "shifted"],
 };
@@ -131,15 +131,14 @@ function Grid(props: PictureProps) {
       onBlurCapture={() => onPoint(null)}
       onKeyDown={(event) => {
         const here = cellOf(event.target as SVGElement); // two keys may come in one frame
-        if (!here || event.ctrlKey || event.metaKey || event.altKey) return;
+        if (!here || hasModifier(event)) return;
         const to = moveInTable(here, composed.queries, composed.keys, event.key);
         if (to) focus(to);
         else if (event.key === " " || event.key === "Enter") {
           onChoose(here);
           if (event.key === " ") paint([here], !may[here.row]?.[here.col]);
         } else return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
       }}
     >
       <Cells {...props} at={at} />
@@ -147,7 +146,6 @@ function Grid(props: PictureProps) {
   );
 }
 
-/** The cells, each with what it is in words. */
 function Cells(props: PictureProps & { at: Cell }) {
   const { layout, composed, sentence, chosen, polarity, at } = props;
   const { left, top, row, cell } = layout;

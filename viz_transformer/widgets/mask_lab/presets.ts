@@ -41,7 +41,7 @@ export const PRESETS: Preset[] = [
     right: true,
     look: "empty",
     state: { ...RIGHT, kind: "decoder", causal: true, side: "left" },
-    text: "Padding before the words, as when a batch of texts is continued. With the look-ahead mask, the rows of the padding may attend to nothing at all. “In each library” shows what becomes of them: zeros, NaN, or equal attention to everything.",
+    text: "Padding before the words, as when a batch of texts is continued. With the look-ahead mask, the rows of the padding may attend to no key. “In each library” shows the results: zeros, NaN, or equal weights for all keys.",
   },
   {
     name: "No look-ahead mask",
@@ -52,7 +52,7 @@ export const PRESETS: Preset[] = [
     name: "No padding mask",
     look: "padding",
     state: { ...RIGHT, kind: "encoder", padding: false, causal: false },
-    text: "Words may attend to padding, so a sentence means something else in a batch with a longer one.",
+    text: "Words may attend to padding, so the outputs for a sentence change in a batch with a longer one.",
   },
   {
     name: "Polarity inverted",
@@ -73,7 +73,7 @@ export const PRESETS: Preset[] = [
   {
     name: "Source as target",
     state: { ...RIGHT, kind: "decoder", causal: false, mistake: "source_as_target" },
-    text: "The decoder reads the very sentence that it has to write, not shifted by one: it sees the next word, even with the look-ahead mask.",
+    text: "The decoder reads the sentence that it has to predict, not shifted by one, so the next word is visible even with the look-ahead mask.",
   },
 ];
 

@@ -28,7 +28,7 @@ def mask_request(words: Words, state: MaskState, ask: str) -> dict[str, Any]:
         ``kind`` and ``batch``: the tokens of ``sources`` and ``targets`` and the ``mask``, 1 where a
         query may attend to a key, [batch][query][key]. With ``"leaks"`` also ``vocabulary``, the side
         whose words replace others, and ``longer``: the batch with two more padding tokens, in which
-        the tokens stand from position ``first`` on; None if the mask would then be refused.
+        the tokens begin at position ``first`` on; None if the mask would then be refused.
     """
     request = {"ask": ask, "kind": state.kind, "batch": _plain(compose(words, state))}
     if ask != "leaks":

@@ -2,16 +2,15 @@
 // come from the same numbers, so that they never disagree.
 
 import shared from "../../shared.json" with { type: "json" };
-import { quoted } from "../base/text.ts";
-import { named, type Piece } from "../base/pieces.ts";
+import { counted, named, type Piece, quoted } from "../base/text.ts";
 import { type ComposedMask, emptyRows, isWord, type MaskState } from "./composition.ts";
 import {
   countLeaks,
   countMoved,
-  type LeakRow,
-  type Leaks,
   largestLeak,
+  type LeakRow,
   leakRows,
+  type Leaks,
   type Selected,
 } from "./leaks.ts";
 import { whyNotLonger } from "./requests.ts";
@@ -25,7 +24,7 @@ interface Told {
   isLeaky: boolean;
 }
 
-const outputs = (count: number) => `${count} output${count === 1 ? "" : "s"}`;
+const outputs = (count: number) => counted(count, "output");
 
 /** What is shown, in a headline and a line; `problem` says why nothing is measured. */
 export function told(leaks: Leaks | null, composed: ComposedMask, shown: Shown, problem: string): Told {
@@ -35,14 +34,14 @@ export function told(leaks: Leaks | null, composed: ComposedMask, shown: Shown, 
   const refused = leaks && shown.edit === "padding" ? whyNotLonger(composed, shown) : "";
   if (!leaks || refused)
     return {
-      headline: [`${shared.kinds[shown.kind as "cross"].label}: ${closed} of ${size} cells are closed`],
+      headline: [`${shared.kinds[shown.kind as "cross"].label}: ${closed} of ${size} cells are masked`],
       line: [problem || (refused && `With two more padding tokens, ${refused}.`) || "Asking the model …"],
       isLeaky: false,
     };
   const made = shown.edit === "padding" ? toldOfPadding : toldOfWord;
   const found = made(leaks, composed, shown, leakRows(leaks, composed, shown));
   const empty = emptyRows(composed, shown.sentence).length;
-  if (empty) found.line.push(` ∅: ${empty} row${empty === 1 ? "" : "s"} may attend to nothing.`);
+  if (empty) found.line.push(` ∅: ${counted(empty, "row")} may attend to no key.`);
   return found;
 }
 
@@ -72,19 +71,18 @@ function toldOfWord(leaks: Leaks, composed: ComposedMask, shown: Shown, rows: Le
       isLeaky: true,
     };
   }
-  const deaf = rows.filter(({ verdict }) => verdict === "deaf").length;
+  const cut = rows.filter(({ verdict }) => verdict === "cut").length;
   const moves = rows.some(({ verdict }) => verdict === "moved");
   const also = moves ? ["only outputs that may depend on it"] : ["no output"];
   return {
-    headline: deaf
-      ? ["Nothing leaks, but ", key, ` is hidden from ${outputs(deaf)} that may depend on it`]
-      : ["Nothing leaks: ", key, " moves ", ...also],
+    headline: cut
+      ? ["No leak, but ", key, ` is hidden from ${outputs(cut)} that may depend on it`]
+      : ["No leak: ", key, " moves ", ...also],
     line,
     isLeaky: false,
   };
 }
 
-/** What the most moved output does. */
 function toldOfOutput({ word, writes }: LeakRow, count: number): Piece[] {
   const query = named("query", word);
   if (!writes || writes.now.word === writes.right.word)
@@ -100,9 +98,9 @@ function toldOfPadding(leaks: Leaks, composed: ComposedMask, { side }: Shown, ro
   const line = [
     `Outputs in this batch that two more padding tokens, not drawn here, move: ${moved} of ${places}.`,
   ];
-  if (moved && side === "left") line.push(" Each word now stands at a later position: no mask hides that.");
+  if (moved && side === "left") line.push(" Each word is now at a later position, which no mask can hide.");
   const also = moved && !here ? `, but ${moved} of other sentences` : "";
-  const start = moved ? "" : "Nothing leaks: ";
+  const start = moved ? "" : "No leak: ";
   const added = `${start ? "two" : "Two"} more padding tokens move`;
   return {
     headline: [`${start}${added} ${here ? outputs(here) : "no output"} of this sentence${also}`],
@@ -114,12 +112,12 @@ function toldOfPadding(leaks: Leaks, composed: ComposedMask, { side }: Shown, ro
 /** Why the leaks of the chosen token matter, or "". */
 export function whyItMatters(rows: LeakRow[], composed: ComposedMask, shown: Shown): string {
   if (!rows.some(({ verdict }) => verdict === "leak")) return "";
-  if (shown.edit === "padding") return "What a sentence means must not depend on how far it is padded.";
+  if (shown.edit === "padding") return "The outputs of a sentence must not depend on its padding.";
   const key = composed.keyTokens[shown.sentence]?.[shown.edited] ?? "";
-  if (!isWord(key)) return "Padding is not a word: what stands there must not matter.";
+  if (!isWord(key)) return "Padding is not a word, so it must not change an output.";
   if (composed.isCopied)
-    return `The decoder has already read ${quoted(key)} when it has to write it: it can copy, and learns nothing.`;
+    return `The decoder has already read ${quoted(key)} when it has to predict it, so it learns only to copy.`;
   return composed.kind === "decoder"
-    ? "These outputs see the future: a decoder trained like this only copies the next word."
+    ? "These outputs depend on later words: a decoder trained like this only copies the next word."
     : "";
 }

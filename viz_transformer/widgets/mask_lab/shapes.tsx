@@ -1,7 +1,6 @@
 // A picture of broadcasting: each mask as a stack of sheets, stretched along its axes of length 1.
 
-import { type Box, shapeBoxes } from "./broadcasting.ts";
-import type { ComposedMask } from "./composition.ts";
+import { type Box, type ComposedMask, shapeBoxes } from "./composition.ts";
 
 const [SHEETS, STEP] = [4, 9]; // at most so many sheets, so many pixels apart
 const SIDE = 150; // pixels of a sheet, at most

@@ -34,8 +34,8 @@ POLARITIES = ("may", "may_not", "additive")
 EDITS = ("word", "padding")
 _ABOUT = (
     "Each row is a query, the word that attends, and each column a key, a word to attend to. The mask "
-    "closes the hatched cells. Change one word, and the leak meter shows which outputs of a live model "
-    "move: a word that the mask closes must not move them."
+    "hides the hatched cells. Change one word, and the leak meter shows which outputs of a live model "
+    "move: a word that the mask hides must not move them."
 )
 #: A smaller change is float32's rounding and no leak; leaks.ts has the same number.
 UNMOVED = 1e-4
@@ -60,10 +60,10 @@ class MaskLab(View):
 
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` (self-attention) or ``"cross"``, of those in `kinds`.
-        side: where the padding stands, ``"right"`` or ``"left"`` of the words.
+        side: where the padding is, ``"right"`` or ``"left"`` of the words.
         padding: whether the mask hides padding.
         causal: whether the mask hides what comes later.
-        mistake: ``"none"``; ``"inverted"``: read the wrong way round; ``"causal_as_padding"``: the
+        mistake: ``"none"``; ``"inverted"``: True and False exchanged; ``"causal_as_padding"``: the
             look-ahead mask given as a padding mask, to a batch as long as its sentences;
             ``"target_padding"``: cross-attention with the padding of the target; or
             ``"source_as_target"``: the decoder reads the very words that it has to write.
@@ -78,10 +78,10 @@ class MaskLab(View):
         key: column of the chosen cell, or None.
         edit: what the leak meter changes, ``"word"`` or ``"padding"``: two more padding tokens.
         edited: position of the key whose word is changed.
-        unfolded: the panels that stand open, of ``"shapes"``, ``"code"`` and ``"libraries"``.
+        unfolded: the open panels, of ``"shapes"``, ``"code"`` and ``"libraries"``.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
-    Setting one of them to an invalid value raises SelectionError and changes nothing.
+    Setting one of them to an invalid value raises SelectionError and leaves the view unchanged.
     """
 
     _esm = bundle(__file__)
@@ -97,7 +97,7 @@ class MaskLab(View):
         sync=True, content=True
     )
     kind = traitlets.Unicode("decoder", help="encoder, decoder or cross").tag(sync=True)
-    side = traitlets.Unicode("right", help="where the padding stands, right or left").tag(sync=True)
+    side = traitlets.Unicode("right", help="where the padding is, right or left").tag(sync=True)
     padding = traitlets.Bool(True, help="hide padding").tag(sync=True)
     causal = traitlets.Bool(True, help="hide what comes later").tag(sync=True)
     mistake = traitlets.Unicode("none", help="a mistake to look at").tag(sync=True)
@@ -316,7 +316,7 @@ class MaskLab(View):
         return (
             f"Mask of {self.kind} attention for sentence {self.sentence}, made of "
             f"{', '.join(parts) or 'no part'}: {mask.shape[0]} queries, {mask.shape[1]} keys, "
-            f"{int((~mask).sum())} of {mask.size} cells closed (hatched). "
+            f"{int((~mask).sum())} of {mask.size} cells masked (hatched). "
             + (f"May attend to nothing: {', '.join(empty)}." if empty else "Every row has a key.")
         )
 

@@ -1,12 +1,12 @@
 // The mask lab: a mask composed from parts or painted, and what leaks through it in a live model.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Cell } from "../base/cells.ts";
-import { visible } from "../base/text.ts";
+import { useRoom } from "../base/hooks.ts";
+import type { Cell } from "../base/keys.ts";
 import { tween } from "../base/motion.ts";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { useRoom } from "../base/use_room.ts";
+import { visible } from "../base/text.ts";
 import {
   composeMask,
   emptyRows,
@@ -17,10 +17,10 @@ import {
 } from "./composition.ts";
 import { Header, Inspector, MaskControls, Options } from "./controls.tsx";
 import { type Contents, layOut } from "./layout.ts";
-import { type LeaksReply, leakRows, leakToShow, readLeaks } from "./leaks.ts";
+import { leakRows, type LeaksReply, leakToShow, readLeaks } from "./leaks.ts";
+import { useReply } from "./panels.tsx";
 import { Picture } from "./picture.tsx";
 import { firstLook, type Preset } from "./presets.ts";
-import { useReply } from "./replies.ts";
 import { type Shown, told } from "./sentences.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
@@ -169,7 +169,6 @@ interface MaskRoomProps {
   onPaint: (cells: Cell[], may: boolean) => void;
 }
 
-/** The picture, as large as the room that there is. */
 function MaskRoom({ frame, snapshot, onPoint, onPaint }: MaskRoomProps) {
   const { unit, set } = frame;
   const { box, room } = useRoom();
@@ -202,7 +201,6 @@ function MaskRoom({ frame, snapshot, onPoint, onPaint }: MaskRoomProps) {
   );
 }
 
-/** What the picture has to hold. */
 function contentsOf({ composed, shown, rows }: Snapshot, measure: (text: string) => number): Contents {
   const widest = (names: (string | undefined)[]) =>
     Math.max(0, ...names.map((name) => measure(visible(name ?? ""))));

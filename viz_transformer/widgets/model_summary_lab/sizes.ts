@@ -40,7 +40,6 @@ export function correctionInWords(before: Sizes, control: Control, value: number
   return "";
 }
 
-/** The largest number up to `most` that divides a width. */
 function divisorUpTo(width: number, most: number): number {
   let number = Math.min(width, most);
   while (width % number) number--;

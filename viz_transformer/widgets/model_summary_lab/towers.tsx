@@ -2,17 +2,18 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { zoomOf } from "../base/canvas.ts";
-import { headGrids } from "./head_grids.ts";
 import {
   type Axis,
   count,
   follows,
+  headGrids,
   learnedBy,
   learnedByAll,
   type Part,
   type SizeName,
 } from "./model_parts.ts";
 import { billInWords, shapeLines } from "./sentences.ts";
+import { Button } from "../base/controls.tsx";
 
 const MOST_SHEETS = 6; // of a stack, drawn behind its layer
 
@@ -101,11 +102,9 @@ function Box({ part, index, shown }: { part: Part; index: number; shown: Shown }
     </span>
   );
   return (
-    <button
-      type="button"
+    <Button
       class="vt-part"
       data-sort={part.sort}
-      data-lm-suppress-shortcuts="true"
       aria-pressed={index === chosen}
       onClick={() => onChoose(index)}
     >
@@ -122,11 +121,10 @@ function Box({ part, index, shown }: { part: Part; index: number; shown: Shown }
       <span class="vt-share">
         <span style={{ width: `${(100 * learnedBy(part) * part.times) / total}%` }} />
       </span>
-    </button>
+    </Button>
   );
 }
 
-/** The picture of an attention's weights, to scale. */
 function Grids(sizes: { heads: number; queries: number; keys: number }) {
   const { path, width, height } = headGrids(sizes);
   return (

@@ -42,9 +42,9 @@ SIZES = {
 #: Parts of the model: five of the encoder, eight of the decoder.
 N_PARTS = 13
 _ABOUT = (
-    "The encoder and the decoder, each read from the bottom up: each box shows the shapes of what it "
-    "makes, and on its right the number of its parameters. Change a size, and everything that depends "
-    "on it is marked. Choose a box to see how its parameters are counted."
+    "The encoder and the decoder, each read from the bottom up: each box shows the shape of its output, "
+    "and on its right the number of its parameters. Change a size, and everything that depends on it is "
+    "marked. Choose a box to see how its parameters are counted."
 )
 
 
@@ -70,8 +70,8 @@ class ModelSummaryLab(View):
         part: index of the chosen part, from 0, the encoder's before the decoder's; or None.
         text_size: size of all text; 1 is the usual, 2 suits a projector.
 
-    Setting one of them to what no model has raises SelectionError, a UserError, and changes
-    nothing. `choose` sets several sizes at once.
+    Setting one of them to what no model has raises SelectionError, a UserError, and leaves the view
+    unchanged. `choose` sets several sizes at once.
     """
 
     _esm = bundle(__file__)

@@ -42,7 +42,7 @@ def positions_of(model: Any) -> tuple[NDArray[np.float32], float | None]:
     """Return a torch model's table of positions, and where its angles are those of one base, that.
 
     Raises:
-        UserError: if it has neither rotary positions nor a learned table that can be told.
+        UserError: if it has neither rotary positions nor a learned table that can be found.
     """
     for module in model.modules():
         rates = getattr(module, "inv_freq", None)

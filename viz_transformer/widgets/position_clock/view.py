@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "Two dimensions of a table of positions place the tip of a clock hand: the first says how far up "
-    "it points, the second how far to the right. Below them is the whole table, a column for each "
-    "position; green is above 0, brown below. Drag the hand, the waves, the table or the cursor to "
-    "choose a position, and the ring beside the table to choose another hand. A ring on a wave marks "
-    "a position where this hand points nearly the same way."
+    "Two dimensions of a table of positions give the tip of a clock hand: the first how far up it points, "
+    "the second how far to the right. Below them is the whole table, a column for each position; green "
+    "is above 0, brown below. Drag the hand, the waves, the table or the cursor to choose a position, and "
+    "the ring beside the table to choose another hand. A ring on a wave marks a position where this hand "
+    "points nearly the same way."
 )
 
 
@@ -41,7 +41,7 @@ class PositionClock(View):
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
     Setting one of them to what the table does not have raises SelectionError, a UserError, and
-    changes nothing.
+    leaves the view unchanged.
     """
 
     _esm = bundle(__file__)
@@ -62,7 +62,7 @@ class PositionClock(View):
             table: [position, d_model].
             pair: as of the view.
             position: as of the view.
-            base: of a table of sines and cosines in turn, what stands in the place of the paper's 10,000.
+            base: of a table of sines and cosines in turn, the base in place of the paper's 10,000.
         """
         self._table = as_table(table)
         n_positions, d_model = self._table.shape

@@ -2,14 +2,14 @@
 // and a sentence that moves.
 
 import { useMemo } from "preact/hooks";
-import { stepsBetween } from "../base/scales.ts";
-import { formatNumber } from "../base/text.ts";
+import { useTween } from "../base/hooks.ts";
 import { Knob } from "../base/knob.tsx";
 import { handOf, limitOf, lookAlikes, pairsOf, reachOf } from "../base/positions/hands.ts";
 import { Heat } from "../base/positions/heat.tsx";
 import { positionAt, yOf } from "../base/positions/layout.ts";
 import { Dial, type Place } from "../base/positions/picture.tsx";
-import { useTween } from "../base/use_tween.ts";
+import { indices, stepsBetween } from "../base/scales.ts";
+import { formatNumber } from "../base/text.ts";
 import { at, type Matrix } from "./matrix.ts";
 import type { Told } from "./sentences.ts";
 import type { Shifted } from "./shift.ts";
@@ -69,7 +69,7 @@ export function Likeness({ place, scores, offset, onOffset }: LikenessProps) {
   const { layout, table, pair, position, unit, x } = place;
   const { top, bottom } = layout.above;
   const { left, right } = layout;
-  const rows = Array.from({ length: scores.rows }, (_, row) => row);
+  const rows = indices(scores.rows);
   const [low, high] = useMemo(() => extentWithZero(scores.values), [scores]);
   const y = (score: number) =>
     high === low ? (top + bottom) / 2 : bottom - ((score - low) / (high - low)) * (bottom - top);

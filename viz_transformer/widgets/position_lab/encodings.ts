@@ -2,7 +2,7 @@
 //
 // All in double precision, as viz_transformer/analysis/positions.py; a test compares the two.
 
-import { decodeWeights } from "../base/weights.ts";
+import { decodeWeights } from "../base/bytes.ts";
 import { angularFrequency } from "../base/positions/hands.ts";
 import { at, dot, dotProducts, type Matrix, matrixOf, rowsOf, scaled } from "./matrix.ts";
 import type { Traits as Declared } from "./traits.ts";

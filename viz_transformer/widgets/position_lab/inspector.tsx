@@ -1,11 +1,11 @@
 // The inspector of the position lab: what is chosen in each chapter, and the line of Python that gives the same.
 
-import { Code } from "../base/code.tsx";
 import type { Theme } from "../base/colour.ts";
-import { formatWeight } from "../base/text.ts";
 import { handOf } from "../base/positions/hands.ts";
 import { HandInspector } from "../base/positions/inspector.tsx";
 import { two } from "../base/positions/sentences.ts";
+import { Code } from "../base/python_code.tsx";
+import { formatWeight } from "../base/text.ts";
 import { isWave, neighbourCosine, type Traits } from "./encodings.ts";
 import { encodingSentence, movedSentence, neighbourSentence, type Told } from "./sentences.ts";
 import type { Shifted } from "./shift.ts";
@@ -85,9 +85,7 @@ export function ShuffledInspector({ traits }: { traits: Traits }) {
         {isOn ? "switched on" : "switched off"}. A bar is how far a word's output vector moves, as a share of
         its length.
       </p>
-      {!isOn && (
-        <p>Without positions the encoder is permutation equivariant: a word takes its vector along.</p>
-      )}
+      {!isOn && <p>Without positions the encoder is permutation equivariant: each word keeps its vector.</p>}
       <Code
         lines={[`view.answer({"order": [${order.join(", ")}], "positions_on": ${isOn ? "True" : "False"}})`]}
       />

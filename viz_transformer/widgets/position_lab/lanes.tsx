@@ -2,12 +2,11 @@
 // how far its vector moves.
 
 import type { Theme } from "../base/colour.ts";
-import { elide, formatWeight, visible } from "../base/text.ts";
+import { useRoom, useTween } from "../base/hooks.ts";
 import { Knob } from "../base/knob.tsx";
-import { useRoom } from "../base/use_room.ts";
-import { useTween } from "../base/use_tween.ts";
-import { placed } from "./orders.ts";
+import { elide, formatWeight, visible } from "../base/text.ts";
 import type { Reply } from "./sentences.ts";
+import { placed } from "./shift.ts";
 
 interface LanesProps {
   sentence: readonly string[];
@@ -34,7 +33,7 @@ export function Lanes(props: LanesProps) {
   const height = Math.max(room?.height ?? 0, least);
   const width = room?.width ?? 0;
   const lane = (height - head) / order.length;
-  const measure = (text: string) => theme.measure?.(text, unit, true) ?? 0;
+  const measure = (text: string) => theme.measure(text, unit, true);
   const widest = Math.max(...sentence.map((word) => measure(visible(word))));
   const column = Math.min(0.26 * width, widest + 2.4 * unit);
   const knob = Math.max(0.36 * width, column + 2 * unit);

@@ -37,11 +37,11 @@ def position_lab(
 
     Args:
         translator: the live model; by default the bundled one, whose positions are sinusoidal.
-        sentence: the sentence to shuffle, in words that the translator knows.
+        sentence: the sentence to shuffle, in words of the translator's vocabulary.
         learned: a learned table [position, d_model] of your own, d_model even; by default one
             that was trained with the bundled translator's corpus (see data/positions).
         encoding: the first one shown: ``"sinusoidal"``, ``"learned"``, ``"rotary"``, ``"none"``.
-        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
+        engine: where answers are computed: ``"page"``, ``"kernel"``, or None for the page if it can.
 
     Raises:
         UserError: if the sentence cannot be translated, the table is none, the encoding unknown, or

@@ -1,15 +1,14 @@
 // What the live model makes of an order of its words, and the controls that choose one.
 
 import { useEffect, useState } from "preact/hooks";
-import { Choice } from "../base/choice.tsx";
+import { Choice, Switch } from "../base/controls.tsx";
+import { useKernel } from "../base/hooks.ts";
 import type { Model } from "../base/kernel.ts";
-import { Switch } from "../base/switch.tsx";
-import { runningText } from "../base/text.ts";
 import type { Frame } from "../base/stage_view.tsx";
-import { useKernel } from "../base/use_kernel.ts";
+import { runningText } from "../base/text.ts";
 import type { Traits } from "./encodings.ts";
-import { shuffled } from "./orders.ts";
 import type { Reply } from "./sentences.ts";
+import { shuffled } from "./shift.ts";
 
 const OWN = "own"; // the menu's value for an order that is not among those offered
 

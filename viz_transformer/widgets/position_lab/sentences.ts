@@ -1,9 +1,8 @@
 // The sentences of the position lab, made from the numbers that its pictures show.
 
-import { formatSigned, formatWeight, runningText, shortened, visible } from "../base/text.ts";
-import type { Piece } from "../base/pieces.ts";
 import { ALIKE, lookAlikes } from "../base/positions/hands.ts";
 import { headlineOfHand, lineOfHand, type Told as ToldOfHand, two } from "../base/positions/sentences.ts";
+import { formatSigned, formatWeight, type Piece, runningText, shortened, visible } from "../base/text.ts";
 import type { Nearest } from "./encodings.ts";
 import { at, type Matrix } from "./matrix.ts";
 import type { Shifted } from "./shift.ts";
@@ -23,8 +22,8 @@ export function encodingSentence(encoding: string): string {
     {
       sinusoidal: "Each column is added to the word at its position.",
       learned: "Each column is added to the word at its position. Training chose the numbers.",
-      rotary: "Nothing is added: each pair of numbers of a query or a key is turned as far as this hand.",
-    }[encoding] ?? "Nothing is added: attention sees a set of words without an order."
+      rotary: "No vector is added: each pair of numbers of a query or a key is turned as far as this hand.",
+    }[encoding] ?? "No vector is added: attention does not depend on the order of the words."
   );
 }
 
@@ -69,7 +68,7 @@ export function likenessHeadline({ encoding, position }: Told, scores: Matrix, o
 
 /** Whether it depends on their distance alone; `range` is that of the scores at this offset. */
 export function likenessLine(encoding: string, offset: number, range: [number, number] | null): string {
-  if (encoding === "none") return "All are 0: nothing tells one position from another.";
+  if (encoding === "none") return "All are 0, so positions cannot be distinguished.";
   if (!range) return `No two positions are ${Math.abs(offset)} apart.`;
   const [least, most] = range;
   const signed = offset ? formatSigned(offset, 0) : "0";
@@ -90,7 +89,7 @@ export const claimHolds = (shift: number, { changed, size }: Pick<Shifted, "chan
   shift ? changed <= SAME * size : null;
 
 export function movedHeadline(shift: number, { changed, size }: Shifted): string {
-  if (!shift) return "The sentence stands at position 0";
+  if (!shift) return "The sentence begins at position 0";
   return `Moved by ${shift}, the scores change by ${formatWeight(changed)}; their size is ${formatWeight(size)}`;
 }
 
@@ -98,9 +97,9 @@ export function movedHeadline(shift: number, { changed, size }: Shifted): string
 export function movedSentence(encoding: string, { bare, size }: Shifted): string {
   if (encoding === "rotary")
     return "Query and key are turned further by the same angle, so the angle between them stays.";
-  if (encoding === "none") return "Nothing depends on where a word stands, so the order is unknown.";
+  if (encoding === "none") return "No score depends on a word's position, so the order is unknown.";
   return bare < SAME * size
-    ? "PE · PE alone stays. But in a score positions also meet words, and both pass through W_q and W_k first."
+    ? "PE · PE alone stays. But in a score positions are also multiplied with words, and both with W_q and W_k first."
     : `Even PE · PE alone changes, by ${formatWeight(bare)}.`;
 }
 
@@ -129,11 +128,11 @@ export function shuffledLine(
   order: readonly number[],
   { moved, translation, as_written: written }: Reply,
 ): string {
-  if (isWritten(order)) return "The words stand as they were written.";
+  if (isWritten(order)) return "The words are in their original order.";
   const most = moved.indexOf(Math.max(...moved));
   const is = translation === written ? "is the same" : `was ${written}`;
   const before = `As written, the translation ${is}.`;
   return moved[most] < 1e-4
-    ? `No vector changes: they only stand in another order. ${before}`
+    ? `No vector changes; only their order does. ${before}`
     : `\u2068${shortened(sentence[most], 18)}\u2069 changes most, by ${formatWeight(moved[most])} of its length. ${before}`;
 }

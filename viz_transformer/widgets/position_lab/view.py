@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 ENCODINGS = ("sinusoidal", "learned", "rotary", "none")
 _COUNTED = ("pair", "position", "shift")
 _ABOUT = (
-    "Attention sees a set of words, so something must tell it their order: a column of this table for "
-    "each position. Two of its numbers place the tip of a clock hand, the first up, the second to the "
-    "right; green is above 0, brown below. Fast hands tell neighbours apart but come round again; slow "
-    "ones tell distant positions apart but not neighbours. Drag the hand, the waves, the table or the "
-    "cursor to choose a position, and the ring beside the table to choose a hand. The steps below show "
-    "where positions look alike, how alike two are, a sentence that moves, and a live model whose words "
-    "are shuffled."
+    "Attention does not depend on the order of the words, so a column of this table is added for each "
+    "position. Two of its numbers give the tip of a clock hand, the first up, the second to the right; "
+    "green is above 0, brown below. Fast hands distinguish neighbours but repeat; slow ones distinguish "
+    "distant positions but not neighbours. Drag the hand, the waves, the table or the cursor to choose a "
+    "position, and the ring beside the table to choose a hand. The steps below show where positions look "
+    "alike, how alike two are, a sentence that moves, and a live model whose words are shuffled."
 )
 
 
@@ -65,8 +64,8 @@ class PositionLab(View):
         words: the words of the live model's sentence, in their original order.
         orders: orders of its words to choose from.
 
-    Setting one of them to an invalid value raises SelectionError, a UserError, and changes
-    nothing.
+    Setting one of them to an invalid value raises SelectionError, a UserError, and leaves the view
+    unchanged.
     """
 
     _esm = bundle(__file__)
@@ -77,7 +76,7 @@ class PositionLab(View):
     encoding = traitlets.Unicode(help="one of sinusoidal, learned, rotary, none").tag(sync=True)
     pair = Index(help="i of the dimensions 2i and 2i + 1").tag(sync=True)
     position = Index(help="position, counted from 0").tag(sync=True)
-    offset = Index(help="how far after it its partner stands").tag(sync=True)
+    offset = Index(help="how far after it its partner is").tag(sync=True)
     shift = Index(help="how far the sentence is moved").tag(sync=True)
     words: traitlets.List[str] = traitlets.List(help="the words of the sentence").tag(sync=True, content=True)
     orders: traitlets.List[list[int]] = traitlets.List(help="orders to offer").tag(sync=True, content=True)
@@ -215,13 +214,10 @@ class PositionLab(View):
 
     def figure(self) -> Figure:
         """Return table, curves, likeness and shift as one matplotlib figure."""
-        import matplotlib.pyplot as plt
-
         from viz_transformer import plots
-        from viz_transformer.plots.text_in_files import TextFigure
+        from viz_transformer.plots.figures import new_figure
 
-        figure = plt.figure(figsize=(13, 11), layout="constrained", FigureClass=TextFigure)
-        plt.close(figure)  # or pyplot would show it a second time
+        figure = new_figure(13, 11, layout="constrained")
         axes = figure.subplot_mosaic(
             [[*["table"] * 3, *["wave"] * 3], [*["table"] * 3, *["by"] * 3], [*"aabbcc"]]
         )

@@ -1,16 +1,17 @@
 // The position lab: positional encodings over one axis, and in its chapters what attention makes of them.
 
+import * as says from "./sentences.ts";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
+import { Tabs } from "../base/controls.tsx";
 import { Doors } from "../base/doors.tsx";
 import { canAsk } from "../base/kernel.ts";
-import { visible } from "../base/text.ts";
 import { Positions, type PositionsProps } from "../base/positions/picture.tsx";
 import { sizesOf } from "../base/positions/sentences.ts";
 import { Chips, FieldAround } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { Tabs } from "../base/tabs.tsx";
+import { visible } from "../base/text.ts";
 import { Timeline } from "../base/timeline.tsx";
 import { Alikes, Border, Likeness, MovingSentence, Scores } from "./chapters.tsx";
 import {
@@ -23,11 +24,9 @@ import {
   unpackPositions,
 } from "./encodings.ts";
 import { LikenessInspector, MovedInspector, OneHandInspector, ShuffledInspector } from "./inspector.tsx";
-import { memoizeLast } from "./memoize.ts";
-import * as says from "./sentences.ts";
+import { Lanes } from "./lanes.tsx";
 import { type Answered, OrderControls, useReading } from "./reading.tsx";
 import { shiftResult } from "./shift.ts";
-import { Lanes } from "./lanes.tsx";
 import { TRAITS } from "./traits.ts";
 
 const ENCODINGS = ["sinusoidal", "learned", "rotary", "none"];
@@ -64,6 +63,15 @@ interface Lab {
   head: ProbeHead;
   cached: ReturnType<typeof caches>;
   answered: Answered;
+}
+
+/** A function that keeps its last result as long as its arguments stay the same. */
+function memoizeLast<Given extends unknown[], Result>(compute: (...given: Given) => Result) {
+  let known: { given: Given; result: Result } | null = null;
+  return (...given: Given): Result => {
+    if (!known?.given.every((value, at) => value === given[at])) known = { given, result: compute(...given) };
+    return known.result;
+  };
 }
 
 const caches = () => ({

@@ -1,7 +1,6 @@
 // The guess beside what was measured: ghost bars under solid ones, and the options with their marks.
 
-import { visible } from "../base/text.ts";
-import { percent } from "../base/percent.ts";
+import { percent, visible } from "../base/text.ts";
 import { type Asked, largest, measured } from "./verdict.ts";
 
 /** What was guessed and measured of one key or number, or how one option is marked. */

@@ -83,7 +83,7 @@ export function useCurtain(card: RefObject<Element | null>, isClosed: boolean, s
 
 /** What waits behind the curtain, in a sentence; empty if nothing does. */
 export function waitingText(cells: number, pictures: number): string {
-  if (pictures === 1) return "A picture waits behind this curtain until you answer.";
-  if (pictures) return `${pictures} pictures wait behind this curtain until you answer.`;
-  return cells ? "The text below waits behind this curtain until you answer." : "";
+  if (pictures === 1) return "A picture is hidden until you answer.";
+  if (pictures) return `${pictures} pictures are hidden until you answer.`;
+  return cells ? "The text below is hidden until you answer." : "";
 }

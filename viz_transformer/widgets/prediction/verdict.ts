@@ -1,7 +1,6 @@
 // What is said of a guess, and how right it is.
 
-import { shortNumber } from "../base/text.ts";
-import { percent } from "../base/percent.ts";
+import { percent, shortNumber } from "../base/text.ts";
 
 /** What was asked, with the right answer once there is a guess. */
 export interface Asked {

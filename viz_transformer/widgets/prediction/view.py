@@ -26,7 +26,7 @@ KINDS = ("number", "choice", "row", "key", "sentence")
 class Prediction(View):
     """A question that is answered once: the answer is scored, then the result is shown.
 
-    A subclass says which answers are valid (`_parse`), what is true (`_find_truth`) and how an
+    A subclass defines which answers are valid (`_parse`), what is true (`_find_truth`) and how an
     answer is scored (`_score`). The verdict's words are the page's work.
 
     >>> import viz_transformer as vt
@@ -44,7 +44,7 @@ class Prediction(View):
         afterwards: text shown with the score: paragraphs with an empty line between, in which
             ``*emphasis*``, code in backticks and ``[links](https://…)`` are drawn as such.
         truth: the right answer, None before the guess.
-        revealed: what is then shown: a view, or a picture; empty before, or if nothing is.
+        revealed: what is then shown: a view, or a picture; empty before, or if there is none.
         keeps: under which name an exported page keeps the guess.
         is_discussed: whether it may be answered once more, after a discussion in class.
         discussed: that second answer; None before.
@@ -103,14 +103,14 @@ class Prediction(View):
         )
 
     def before_export(self) -> None:
-        """Find the result now: a page shows it after the guess, when nobody can be asked any more."""
+        """Find the result now: a page shows it after the guess, when no kernel can be asked."""
         if self.truth is None:
             with self.hold_sync():  # one message: the page shows both at once
                 self.truth = self._find_truth()
                 self.revealed = self._revealed()
 
     def figure(self) -> Figure | None:
-        """Return nothing: a question is text."""
+        """Return None: a question is text."""
         return None
 
     def alt_text(self) -> str:

@@ -1,10 +1,10 @@
 // The prediction: a question, controls to answer it once, the guess beside the truth, and what is then revealed.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Problem, Push, Verdict } from "../base/card.tsx";
+import { pngAddress } from "../base/bytes.ts";
+import { Problem, Verdict } from "../base/card.tsx";
 import { addChildView } from "../base/child_view.ts";
 import type { Model } from "../base/kernel.ts";
-import { pngAddress } from "../base/png.ts";
 import { paragraphsOf } from "../base/prose.ts";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { Answers } from "./answers.tsx";
@@ -13,6 +13,7 @@ import { useCurtain, waitingText } from "./curtain.ts";
 import { BothAnswers, Writing } from "./explanation.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
 import { type Explained, isGuess, verdictOf, wordOf } from "./verdict.ts";
+import { Button } from "../base/controls.tsx";
 
 /** A question about an earlier lesson: what follows does not answer it. */
 const SPACED = /\.s\d+$/;
@@ -46,9 +47,9 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
         <div role="status">{isJudged && <Judged frame={frame} />}</div>
         {isJudged && traits.is_discussed && frame.model.send && <Discussed frame={frame} />}
         {isAwaiting && cells > 0 && (
-          <Push class="vt-skip" onClick={() => setSkipped(true)}>
+          <Button class="vt-skip" onClick={() => setSkipped(true)}>
             Show it without predicting
-          </Push>
+          </Button>
         )}
       </div>
       {isJudged && <Revealed frame={frame} />}
@@ -60,7 +61,7 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
 function Discussed({ frame: { traits, set } }: { frame: Frame<Traits> }) {
   const [isOpen, setOpen] = useState(false);
   if (traits.discussed !== null) return <p class="vt-how">Your answer after the discussion is kept.</p>;
-  if (!isOpen) return <Push onClick={() => setOpen(true)}>Answer again after the discussion</Push>;
+  if (!isOpen) return <Button onClick={() => setOpen(true)}>Answer again after the discussion</Button>;
   return <Answers traits={traits} onGuess={(discussed) => set({ discussed })} />;
 }
 
@@ -86,7 +87,6 @@ function Explanation({ frame }: { frame: Frame<Traits> }) {
   );
 }
 
-/** The verdict, and what is said with it. */
 function Judged({ frame }: { frame: Frame<Traits> }) {
   const { score, told } = verdictOf(frame.traits);
   const inPage = !frame.model.send; // an exported page has nobody to send to
@@ -111,7 +111,6 @@ function Judged({ frame }: { frame: Frame<Traits> }) {
   );
 }
 
-/** The view or the picture that comes with the answer. */
 function Revealed({ frame }: { frame: Frame<Traits> }) {
   const { view, png, width, alt } = frame.traits.revealed as {
     view?: string;

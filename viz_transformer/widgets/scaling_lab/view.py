@@ -42,7 +42,7 @@ class ScalingLab(View):
             divides by √d_k.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
-    Setting one of them to what it cannot be raises SelectionError, a UserError, and changes nothing.
+    Setting one of them to what it cannot be raises SelectionError, a UserError, and leaves it unchanged.
     """
 
     _esm = bundle(__file__)

@@ -1,21 +1,30 @@
 // The scaling lab: vectors grow wider, their scores spread, and softmax saturates; a division keeps them.
 
 import { useMemo } from "preact/hooks";
-import { Code } from "../base/code.tsx";
 import { type Axis, linePath } from "../base/axes.ts";
 import { Chart } from "../base/chart.tsx";
-import { stepsBetween } from "../base/scales.ts";
-import { shortNumber } from "../base/text.ts";
+import { css, weightRgb } from "../base/colour.ts";
+import { Tabs } from "../base/controls.tsx";
+import { useTween } from "../base/hooks.ts";
 import { Knob } from "../base/knob.tsx";
-import { css, weightRgb } from "../base/ramps.ts";
+import { Code } from "../base/python_code.tsx";
+import { stepsBetween } from "../base/scales.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { Tabs } from "../base/tabs.tsx";
-import { codeOf, divisorText, equationOf, fraction, headlineOf } from "./sentences.ts";
-import { histogram, readHalves, rowWeights, variance } from "./spread.ts";
-import { useTween } from "../base/use_tween.ts";
+import { shortNumber } from "../base/text.ts";
+import {
+  codeOf,
+  divisorText,
+  equationOf,
+  fraction,
+  headlineOf,
+  histogram,
+  rowWeights,
+  variance,
+} from "./spread.ts";
 import { TRAITS, type Traits } from "./traits.ts";
+import { decodeWeights } from "../base/bytes.ts";
 
 const [LIMIT, BINS, ROWS] = [60, 80, 12]; // of the histogram, and the queries shown; plots/softmax.py has the same
 const POWERS = stepsBetween(0, 1, 0.05).map((power) => Number(power.toFixed(2)));
@@ -34,7 +43,7 @@ interface Data {
 
 /** The scores of each width, and their variances. */
 function readData({ widths, n_keys: keys, scores: bytes }: Data) {
-  const all = readHalves(bytes); // [width, query, key]
+  const all = decodeWeights(bytes, "float16"); // [width, query, key]
   const each = all.length / widths.length;
   const scores = widths.map((_, i) => all.subarray(i * each, (i + 1) * each));
   return { widths, keys, scores, variances: scores.map(variance) };
@@ -192,7 +201,6 @@ function Scores({ frame, counts }: { frame: Frame<Traits>; counts: number[] }) {
   );
 }
 
-/** The weights of the first queries. */
 function Weights({ frame, weights, keys }: { frame: Frame<Traits>; weights: number[]; keys: number }) {
   const rows = weights.length / keys;
   return (

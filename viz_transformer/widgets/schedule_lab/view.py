@@ -46,7 +46,7 @@ class ScheduleLab(View):
         seed: of the training, one of those that were given.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
-    Setting one of them to what was not given raises SelectionError, a UserError, and changes nothing.
+    Setting one of them to what was not given raises SelectionError, a UserError, and leaves it unchanged.
     """
 
     _esm = bundle(__file__)

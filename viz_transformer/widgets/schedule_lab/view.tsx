@@ -1,27 +1,19 @@
 // The schedule lab: the peak and the warm-up of a learning rate, and the losses of a training with it.
 
 import { useMemo } from "preact/hooks";
-import { Code } from "../base/code.tsx";
 import { linePath } from "../base/axes.ts";
 import { Chart, Key } from "../base/chart.tsx";
-import { stepsBetween, tickText } from "../base/scales.ts";
+import { Tabs } from "../base/controls.tsx";
+import { useKernel } from "../base/hooks.ts";
 import { Knob } from "../base/knob.tsx";
+import { Code } from "../base/python_code.tsx";
 import { type Answered, newestReply } from "../base/replies.ts";
+import { stepsBetween, tickText } from "../base/scales.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { Tabs } from "../base/tabs.tsx";
-import { useKernel } from "../base/use_kernel.ts";
-import {
-  type Chosen,
-  endOf,
-  equationOf,
-  highestOf,
-  nameOf,
-  rateOf,
-  readFloats,
-  type Training,
-} from "./rates.ts";
+import { type Chosen, endOf, equationOf, highestOf, nameOf, rateOf, type Training } from "./rates.ts";
 import { TRAITS, type Traits } from "./traits.ts";
+import { numbersOf } from "../base/bytes.ts";
 
 const NAMES = 3; // units beside both charts: their steps stand above each other
 const HIGHEST = 5; // of the losses shown, nats per token; a loss above it leaves the chart
@@ -39,7 +31,7 @@ interface Data {
 
 const trainingOf = ({ request, reply }: Answered<Chosen, Reply>): Training => ({
   ...request,
-  losses: readFloats(reply.losses),
+  losses: Array.from(numbersOf(reply.losses, Float32Array)),
 });
 
 function Lab(frame: Frame<Traits>) {

@@ -1,5 +1,7 @@
 // Softmax, step by step: from a row of scores to its weights and their slopes.
 
+import { formatNumber, shortened } from "../base/text.ts";
+
 export interface SoftmaxSteps {
   /** The scores times their factor, [key]. */
   row: number[];
@@ -20,3 +22,11 @@ export function softmaxSteps(scores: readonly number[], times: number): SoftmaxS
   const weights = parts.map((part) => part / sum);
   return { row, parts, sum, weights, slopes: weights.map((weight) => weight * (1 - weight)) };
 }
+
+const LETTERS = 24; // of a key's name in a sentence
+
+/** A number with three decimals. */
+export const three = (value: number) => formatNumber(value, 3);
+
+/** A key as sentences name it. */
+export const named = (label: string) => shortened(label, LETTERS);

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 LIMIT = float(SHARED["limits"]["score"])
 #: The values of the factor that multiplies all scores.
 TIMES = tuple(map(float, SHARED["limits"]["times"]))
-_MOST = 12  # keys: with more, bars and names would not be told apart
+_MOST = 12  # keys: with more, bars and names would be too small
 _ABOUT = (
-    "One query's scores with a few keys, and the weights that softmax makes of them: e to the power "
+    "One query's scores with a few keys, and the weights that softmax computes from them: e to the power "
     "of each score, divided by their sum. Drag the end of a score's bar, or multiply all scores."
 )
 
@@ -47,7 +47,7 @@ class SoftmaxLab(View):
         labels: the keys' names.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
-    Setting one of them to what it cannot be raises SelectionError, a UserError, and changes nothing.
+    Setting one of them to what it cannot be raises SelectionError, a UserError, and leaves it unchanged.
     """
 
     _esm = bundle(__file__)

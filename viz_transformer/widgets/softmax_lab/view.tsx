@@ -1,19 +1,17 @@
 // The softmax lab: drag a score, and see its weight. A key is a lane; the steps run from left to right.
 
 import shared from "../../shared.json" with { type: "json" };
-import { Code } from "../base/code.tsx";
-import { stepsBetween } from "../base/scales.ts";
-import { elide, formatNumber, visible } from "../base/text.ts";
-import { Knob } from "../base/knob.tsx";
 import { useRef } from "preact/hooks";
+import { Range } from "../base/controls.tsx";
+import { Knob } from "../base/knob.tsx";
 import { tween } from "../base/motion.ts";
-import { percent } from "../base/percent.ts";
-import { Range } from "../base/range.tsx";
+import { Code } from "../base/python_code.tsx";
+import { stepsBetween } from "../base/scales.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
+import { elide, formatNumber, percent, visible } from "../base/text.ts";
 import { HEAD, type Layout, layOut } from "./lanes.ts";
-import { named, three } from "./sentences.ts";
-import { softmaxSteps } from "./softmax.ts";
+import { named, softmaxSteps, three } from "./softmax.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 const { score: LIMIT, times: TIMES } = shared.limits;

@@ -14,14 +14,13 @@ from safetensors.torch import load_file
 
 from viz_transformer._files import bundled
 from viz_transformer._text import given_text
-from viz_transformer.attribution import score_parts
+from viz_transformer.capturing import capture
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import HuggingFaceText
-from viz_transformer.intervening import find_sites
+from viz_transformer.interpreting import find_sites, score_parts
 from viz_transformer.masked_model import MaskedModel
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import ForwardTrace, ScoreParts, TrainingTrace, attention_of
-from viz_transformer.tracing import capture
 from viz_transformer.vocabulary import EOS, MASK, PAD, SOS
 from viz_transformer.widgets.architecture.live import architecture_of_text
 from viz_transformer.widgets.architecture.view import Architecture
@@ -61,7 +60,7 @@ _RECORDED = {"translate": "en-es", "continue": "language-model", "fill": "masked
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a studio is made of: a model, what it makes of a text, and who answers."""
+    """What a studio is made of: a model, its trace of a text, and where answers come from."""
 
     model: Any
     tokenizer: Any
@@ -122,7 +121,7 @@ def studio(
         text: the first sentence; by default, for ours only, one that suits the bundled model.
         tokenizer: of a model that is not ours, what splits its text.
         room: the key of the room that is open at first: ``"model"``, ``"heads"``, ``"head"`` …
-        engine: who answers the views: ``"page"``, ``"kernel"``, or None for the page if it can.
+        engine: where answers are computed: ``"page"``, ``"kernel"``, or None for the page if it can.
 
     Raises:
         UserError: if the model cannot read the text, it has no such room, or the page cannot run it.
@@ -262,7 +261,7 @@ class _Kind:
 
     Attributes:
         key: by which the studio has it.
-        name: what its door says.
+        name: the text on its door.
         view: the class of its view.
         tasks: of the models that it suits; "" is any model that is not ours.
         make: makes its view of a text.

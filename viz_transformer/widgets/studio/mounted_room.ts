@@ -2,7 +2,7 @@
 
 import { addChildView, type Surroundings } from "../base/child_view.ts";
 import { addChoices } from "../base/choices.ts";
-import { element, uniqueId } from "../base/controls.ts";
+import { element, uniqueId } from "../base/elements.ts";
 import type { Model } from "../base/kernel.ts";
 import { changesFor, chosenIn, type Door, type State, targetOf, WORDS } from "./rooms.ts";
 

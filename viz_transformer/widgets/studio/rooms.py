@@ -1,6 +1,6 @@
 """The rooms of a studio: views, each made when it is first asked for, that share what is chosen in them.
 
-Which of a view's traits are those that all rooms share, the view says itself (`View.shares`). The page
+Which of a view's traits all rooms share is in the view's `View.shares`. The page
 carries what is chosen from room to room by the same table; rooms.ts reads it as this file does.
 """
 
@@ -27,10 +27,10 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class Room:
-    """What stands behind a door.
+    """A room of the studio.
 
     Attributes:
-        name: what the door says.
+        name: the text on its door.
         view: of which class the view is.
         make: makes the view of a sentence.
         follow: of a view that has no sentence to set, the values of its attributes that show another one.
@@ -42,7 +42,7 @@ class Room:
     follow: Callable[[str], State] | None = None
 
     def sign(self) -> dict[str, Any]:
-        """Return what stands on the door: its name, and what of a head the room shares with the others."""
+        """Return the text on the door: its name, and what of a head the room shares with the others."""
         shared = {"place": ("kind", "layer")}
         taken = [each for name in self.view.shares.traits for each in shared.get(name, (name,))]
         return {"name": self.name, "shares": [name for name in taken if name in CHOSEN[1:]]}
@@ -86,7 +86,7 @@ class Opened:
         self._places = view.shared_places()
 
     def door(self, followed: Collection[str]) -> dict[str, Any]:
-        """Return what the page has to know of it, as plain JSON.
+        """Return what the page needs of it, as plain JSON.
 
         Args:
             followed: what another sentence sets in a view that has none to set.
@@ -129,11 +129,11 @@ class Opened:
         return getattr(*self.target(path))
 
     def chosen(self, state: State) -> State:
-        """Return what is chosen in the room, as far as it says so; `state` is what was chosen before.
+        """Return what is chosen in the room, as far as it has the trait; `state` is what was chosen before.
 
         A place that is no attention chooses no head, and a query only where the words are those that attend.
-        The mean of all heads is no head. A word that the room does not know of is dropped with those it stood
-        among.
+        The mean of all heads is no head. A word that the room does not know of is dropped with those beside
+        it.
         """
         if any(self._get(path) != value for path, value in self._shares.where.items()):
             return {}

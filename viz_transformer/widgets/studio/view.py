@@ -59,7 +59,7 @@ class Studio(View):
         rooms: the views of the rooms by their keys, in the order of their doors; each is made when it is
             first asked for, or its door first opened.
 
-    A value that the model does not have raises SelectionError, a UserError, and changes nothing.
+    A value that the model does not have raises SelectionError, a UserError, and leaves the view unchanged.
     """
 
     _esm = bundle(__file__)
@@ -76,7 +76,7 @@ class Studio(View):
     rooms = traitlets.Instance(Rooms, help="the rooms' views").tag(
         sync=True, content=True, to_json=_references
     )
-    signs = traitlets.Dict(help="what stands on the doors").tag(sync=True, content=True)
+    signs = traitlets.Dict(help="texts on the doors").tag(sync=True, content=True)
     doors = traitlets.Dict(help="what the doors carry").tag(sync=True, content=True)
     opened = traitlets.Dict(help="the room and the choice at first").tag(sync=True, content=True)
     drawn = traitlets.Dict(help="the sentences of rooms that have none to set").tag(sync=True, content=True)
@@ -202,7 +202,7 @@ class Studio(View):
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
-        """Let nothing that is set meanwhile be carried any further."""
+        """Keep what is set meanwhile from the other rooms."""
         self._busy = True
         try:
             yield
@@ -232,7 +232,7 @@ class Studio(View):
                 self._take(room)
 
     def _enter(self) -> None:
-        """Bring the choice into the open room, or take its own over where nothing else was chosen since."""
+        """Bring the choice into the open room, or take its own over where no other choice was made since."""
         self._open(self.room)
         room, state, seen = self._opened[self.room], self._state(), self._seen.get(self.room)
         if seen == state:

@@ -59,7 +59,6 @@ function StudioView({ frame }: { frame: Frame<Traits> }) {
   );
 }
 
-/** Focus the door of the open room, or the list of them. */
 function focusDoor(row: Element): void {
   row.querySelector<HTMLElement>("[aria-current], select")?.focus({ preventScroll: true });
 }
@@ -69,7 +68,7 @@ function Row({ frame, studio }: { frame: Frame<Traits>; studio: Studio | null })
   const { traits, theme, width } = frame;
   const doors = Object.entries(traits.signs);
   const size = traits.text_size;
-  const widths = doors.map(([_, { name }]) => (theme.measure?.(name, 14 * size, false) ?? 0) + AROUND * size);
+  const widths = doors.map(([_, { name }]) => theme.measure(name, 14 * size, false) + AROUND * size);
   const isRow = widths.reduce((sum, each) => sum + each, BESIDE * size) <= width;
   const hasPast = Boolean(studio?.hasPast);
   const back = useRef<HTMLButtonElement>(null);

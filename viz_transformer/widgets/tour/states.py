@@ -58,8 +58,7 @@ def _try_state(view: View, state: Mapping[str, Any]) -> None:
     unknown = [name for name in state if name not in names]
     if unknown:
         raise UserError(
-            f"{unknown[0]!r:.40} is nothing that one chooses in {type(view).__name__}; it has "
-            f"{', '.join(names)}"
+            f"{unknown[0]!r:.40} cannot be chosen in {type(view).__name__}; it has {', '.join(names)}"
         )
     given = [name for name in names if name in state]
     for name in given:

@@ -50,7 +50,7 @@ class Tour(View):
         names: names of the traits that a state can hold.
 
     Setting invalid steps raises a UserError of one line that names the step and the trait, and
-    changes nothing.
+    leaves the view unchanged.
     """
 
     _esm = bundle(__file__)
@@ -151,7 +151,7 @@ class Tour(View):
     @traitlets.validate("step")
     def _check_step(self, proposal: dict[str, Any]) -> int:
         step, n_steps = proposal["value"], len(self.steps)
-        if step or n_steps:  # an empty tour stands at step 0
+        if step or n_steps:  # an empty tour is at step 0
             check_index("step", step, n_steps, owner="the tour has")
         return step
 
@@ -166,7 +166,7 @@ class Tour(View):
 
 
 def _holds_a_view(view: View) -> bool:
-    """Whether another view stands inside it, as in a tour or a lab with an explorer."""
+    """Whether it contains another view, as in a tour or a lab with an explorer."""
     values = (getattr(view, name) for name in view.traits(sync=True))
     inside = (each.values() if isinstance(each, Mapping) else [each] for each in values)
     return any(isinstance(each, View) for several in inside for each in several)

@@ -3,6 +3,7 @@
 // It reads and sets the other view's traits through its model, which the widget manager of the notebook, or of an
 // exported page, finds. So it steps without asking Python.
 
+import { consume } from "../base/keys.ts";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { addChildView } from "../base/child_view.ts";
 import { addChoices } from "../base/choices.ts";
@@ -23,6 +24,7 @@ import {
   withStep,
 } from "./steps.ts";
 import type { Traits as Declared } from "./traits.ts";
+import { Problem } from "../base/card.tsx";
 
 const EMPTY = "No steps yet. Set the view below as you want to show it, then click Remember this state.";
 const READING_MS = 5000; // how long a step is shown while the tour plays
@@ -118,8 +120,7 @@ function Tour(frame: Frame<Traits>) {
     if (to !== null) go(to);
     else if (event.key === "Escape" && !presented) inner.current?.apply();
     else return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   };
   useKeysOfARemote(presented, place, onKey);
   return (
@@ -141,11 +142,7 @@ function Tour(frame: Frame<Traits>) {
           about={`${frame.about} ${inner.current?.about() ?? ""}`}
         />
       </header>
-      {problem && (
-        <p class="vt-problem" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem && <Problem>{problem}</Problem>}
       <div class="vt-tour-view" ref={place} />
       {steps.length > 0 && (
         <footer class="vt-band vt-beside vt-timeline vt-tour-steps" onKeyDownCapture={onKey}>
@@ -171,7 +168,6 @@ interface EditsProps {
   about: string;
 }
 
-/** How the steps are changed, and the menu of every header. */
 function Edits({ frame, canEdit, presented, state, about }: EditsProps) {
   const { set } = frame;
   const remember = (header: Element | null) => {

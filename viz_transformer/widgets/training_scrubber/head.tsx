@@ -1,10 +1,9 @@
 // The chosen head of a run at its moment, large: its weights move to those of another moment.
 
+import { ARROWS } from "../base/keys.ts";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { addCanvas } from "../base/add_canvas.ts";
 import { pixelRatio, zoomOf } from "../base/canvas.ts";
 import type { Theme } from "../base/colour.ts";
-import { ARROWS, addCanvasListeners } from "../base/gestures.ts";
 import {
   cellAt,
   drawMatrix,
@@ -13,9 +12,9 @@ import {
   moveCell,
   paintCells,
 } from "../base/heatmap.ts";
+import { useRoom, useTween } from "../base/hooks.ts";
+import { addCanvas, addCanvasListeners } from "../base/interactive_canvas.ts";
 import { visible } from "../base/text.ts";
-import { useRoom } from "../base/use_room.ts";
-import { useTween } from "../base/use_tween.ts";
 import type { Cell, Heads } from "./runs.ts";
 
 const FONT = 14; // the unit that lengths of the table are chosen for

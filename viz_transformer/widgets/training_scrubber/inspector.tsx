@@ -1,9 +1,9 @@
 // The inspector: the followed word's weights, its entropy with its numbers, and the line of Python that gives them.
 
 import { Bars } from "../base/bars.tsx";
-import { Code } from "../base/code.tsx";
-import { Doors } from "../base/doors.tsx";
 import type { Theme } from "../base/colour.ts";
+import { Doors } from "../base/doors.tsx";
+import { Code } from "../base/python_code.tsx";
 import { formatNumber, marksExplained, shortened, visible } from "../base/text.ts";
 import { type Cell, entropyInWords, lossesInWords, rowEntropy } from "./runs.ts";
 import type { Side } from "./view.tsx";

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.analysis.inferred_mask import masked_cells
-from viz_transformer.analysis.learning import entropy_share_over_training
+from viz_transformer.analysis.combine import masked_cells
+from viz_transformer.analysis.measures import entropy_share_over_training
 from viz_transformer.errors import UserError
 from viz_transformer.trace import TrainingTrace, attention_of
 from viz_transformer.widgets.base.view import sendable
@@ -46,8 +46,8 @@ def check_runs(trace: TrainingTrace, other: TrainingTrace | None) -> tuple[Train
             )
     if len({run.sources for run in runs}) > 1:
         raise UserError(
-            f"the runs were watched on {_sentence_list(runs[0])} and {_sentence_list(runs[-1])}; "
-            "to stand side by side they must be watched on the same sentences in the same order"
+            f"the runs were watched on {_sentence_list(runs[0])} and {_sentence_list(runs[-1])}; to be "
+            "shown side by side they must be watched on the same sentences in the same order"
         )
     for run in runs:
         heads = {_head_counts(run, sentence) for sentence in range(len(run.sources))}

@@ -1,10 +1,9 @@
 // Recorded runs: their numbers, their heads at a moment, and both in words. No DOM.
 
+import { halfTable, numbersOf } from "../base/bytes.ts";
+import { TASKS } from "../base/kinds.ts";
 import { nearestValue } from "../base/scales.ts";
-import { TASKS } from "../base/tasks.ts";
-import { differences } from "../base/text_difference.ts";
-import { formatNumber, markMeaning, shortNumber, visible } from "../base/text.ts";
-import { halfTable } from "../base/weights.ts";
+import { differences, formatNumber, markMeaning, shortNumber, visible } from "../base/text.ts";
 
 /** A run, with its bytes as numbers. */
 export interface Run {
@@ -57,11 +56,6 @@ export interface SentHeads extends Pick<Heads, "kind" | "queries" | "keys"> {
 export interface Cell {
   query: number;
   key: number;
-}
-
-/** The numbers in the bytes of a message, which may start at any offset. */
-function numbersOf<T>({ buffer, byteOffset, byteLength }: DataView, Type: new (buffer: ArrayBuffer) => T): T {
-  return new Type((buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength));
 }
 
 export const readRun = (sent: SentRun): Run => ({

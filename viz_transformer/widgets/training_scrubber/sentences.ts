@@ -1,9 +1,7 @@
 // What the headline and the line below it say: computed from what is shown, never why.
 
-import { TASKS } from "../base/tasks.ts";
-import { shortened } from "../base/text.ts";
-import { named, type Piece, plainText } from "../base/pieces.ts";
-import { percent } from "../base/percent.ts";
+import { TASKS } from "../base/kinds.ts";
+import { named, percent, type Piece, plainText, shortened } from "../base/text.ts";
 import { type Cell, compareWords, headAtMoment, validationInWords } from "./runs.ts";
 import type { Side } from "./view.tsx";
 
@@ -38,7 +36,7 @@ export const followedInWords = (side: Side): string => plainText(gives({ ...side
 export function headlineOf(sides: readonly Side[]): Piece[] {
   const [first, other] = sides as [Side, Side?];
   const step = `Step ${stepOf(first)}: `;
-  if (!first.entry) return [`${step}the heads are on their way`];
+  if (!first.entry) return [`${step}the heads are loading`];
   if (!other) return [step, ...gives(first)];
   const verdicts = sides.map((side) => {
     const { right } = compared(side);

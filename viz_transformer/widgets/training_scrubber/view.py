@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from viz_transformer.analysis.learning import most_sharpened
+from viz_transformer.analysis.measures import most_sharpened
 from viz_transformer.trace import TrainingTrace, attention_of
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Schema, whole
@@ -27,14 +27,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "A model as it was at chosen moments of its training. Drag the knob along the loss: the loss falls, "
-    "the text becomes right, and the heads, which attend to all words alike at first, learn to pick "
-    "some out. The pictures above the loss are one head at some of the moments, each above its step. "
-    "Every head reads the right text, so its words are the same at every moment. Choose a cell to "
-    "follow its weight. Dots are the loss on sentences that the training does not show, where it was "
-    "measured, and a ring is around the lowest."
+    "A model as it was at chosen moments of its training. Drag the handle along the loss: the loss falls, "
+    "the text becomes right, and the weights of the heads, nearly equal at first, become sharper. The "
+    "pictures above the loss are one head at some of the moments, each above its step. The decoder's "
+    "input is always the right text, so its words are the same at every moment. Choose a cell to follow "
+    "its weight. Dots are the loss on sentences that the training does not show, where it was measured, "
+    "and a ring is around the lowest."
 )
-_ABOUT_TWO = " Two runs stand side by side: on the right is the moment of the second whose step is nearest."
+_ABOUT_TWO = (
+    " Two runs are shown side by side: on the right is the moment of the second whose step is nearest."
+)
 
 
 class TrainingScrubber(View):
@@ -58,7 +60,7 @@ class TrainingScrubber(View):
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
     Setting one of them to what the training does not have raises SelectionError, a UserError, and
-    changes nothing. A change of `kind` keeps as much of the selection as still fits.
+    leaves the view unchanged. A change of `kind` keeps as much of the selection as still fits.
     """
 
     _esm = bundle(__file__)

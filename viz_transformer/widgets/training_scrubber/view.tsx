@@ -1,28 +1,27 @@
 // The recorded training: one curve to drag along, and the heads and texts of a run, or of two, at that moment.
 
 import { useMemo, useState } from "preact/hooks";
-import { sameHead, type HeadPlace } from "../base/head_place.ts";
 import { HeadGrid } from "../base/heads.tsx";
-import { ATTENTION_KINDS } from "../base/kinds.ts";
-import { shortened } from "../base/text.ts";
+import { useKernel } from "../base/hooks.ts";
+import { ATTENTION_KINDS, type HeadPlace, sameHead } from "../base/kinds.ts";
 import { newestReply } from "../base/replies.ts";
 import { nearestValue } from "../base/scales.ts";
 import { Chips } from "../base/sentence.tsx";
 import { Pieces, Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
+import { shortened } from "../base/text.ts";
 import { usePlayer } from "../base/timeline.tsx";
-import { useKernel } from "../base/use_kernel.ts";
 import { Curve, driveHeight } from "./curve.tsx";
 import { LargeHead } from "./head.tsx";
 import { Inspector } from "./inspector.tsx";
 import {
   type Cell,
-  type Heads,
   headAtMoment,
-  type Run,
+  type Heads,
   readHeads,
   readRun,
   restingCell,
+  type Run,
   type SentHeads,
   type SentRun,
 } from "./runs.ts";

@@ -1,7 +1,7 @@
 // What a run writes at its moment, beside the right text, word by word.
 
 import { Key } from "../base/chart.tsx";
-import { TASKS } from "../base/tasks.ts";
+import { TASKS } from "../base/kinds.ts";
 import { shortened, visible } from "../base/text.ts";
 import { LINES } from "./curve.tsx";
 import { compareWords } from "./runs.ts";

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import traitlets
 
-from viz_transformer.attribution import score_parts
 from viz_transformer.errors import UserError
+from viz_transformer.interpreting import score_parts
 from viz_transformer.trace import ForwardTrace, ScoreParts
 from viz_transformer.translator import Translation, Translator
 from viz_transformer.vocabulary import (
@@ -131,9 +131,9 @@ class TranslationLab(TranslationView):
         }
 
     def _suggested_texts(self, text: str, error: UserError) -> dict[str, str]:
-        """Return what to offer instead of the text: by what a button says, the text it types.
+        """Return what to offer instead of the text: by a button's label, the text it types.
 
-        Words that could stand in place of the first unknown one, or each of several sentences.
+        Words that could replace the first unknown one, or each of several sentences.
         """
         if isinstance(error, SeveralSentencesError):
             return {sentence: sentence for sentence in error.sentences[:_N_SUGGESTIONS]}

@@ -60,7 +60,7 @@ class TranslationView(View):
             answer: given ``{"text": str}`` it returns ``translation``, a dictionary whose ``text``
                 is shown, and ``trace``, what the explorer reads of it, or None where Python sends
                 that itself; or of a text that cannot be translated the ``problem`` in a line, and
-                ``suggestions``, a list of what a button says and the text that it types.
+                ``suggestions``, a list of buttons' labels and the texts that they type.
             sentence: the trait, as the others.
             translated: its translation.
             explorer: the view of its trace.

@@ -5,10 +5,10 @@
 
 import { addChildView, type Surroundings } from "../base/child_view.ts";
 import { addChoices, watchChoices } from "../base/choices.ts";
-import { element, setText, uniqueId } from "../base/controls.ts";
+import { element, setText, uniqueId } from "../base/elements.ts";
 import { connectKernel, type Model } from "../base/kernel.ts";
-import { createView } from "../base/view.ts";
 import { type Problem, setEditor } from "../base/sentence.tsx";
+import { createView } from "../base/view.ts";
 import { TRAITS } from "./traits.ts";
 
 /** To `{text}`. */

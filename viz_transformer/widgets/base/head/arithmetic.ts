@@ -2,8 +2,8 @@
 //
 // viz_transformer/trace/steps.py computes the same in numpy; a test compares the two.
 
+import { decodeWeights } from "../bytes.ts";
 import { formatNumber } from "../text.ts";
-import { decodeWeights } from "../weights.ts";
 
 /** The steps in order; only rotary positions turn, only a mask masks, and a layer without W_O ends earlier. */
 const STEPS = [

@@ -3,16 +3,16 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Bars } from "../bars.tsx";
-import { Code } from "../code.tsx";
-import { Doors } from "../doors.tsx";
 import type { Theme } from "../colour.ts";
-import { Range } from "../range.tsx";
+import { Range } from "../controls.tsx";
+import { Doors } from "../doors.tsx";
+import { useRoom } from "../hooks.ts";
+import { Code } from "../python_code.tsx";
 import { Chips } from "../sentence.tsx";
 import { Pieces, Stage } from "../stage.tsx";
 import type { Frame, stageOf } from "../stage_view.tsx";
 import { visible } from "../text.ts";
 import { Timeline } from "../timeline.tsx";
-import { useRoom } from "../use_room.ts";
 import { argmaxFinite, type Choice, computeHead, type Layer, matrixNamed } from "./arithmetic.ts";
 import { type Cell, cellInCode, formulaOf, type Part, sixDigits, stepOf } from "./derivation.ts";
 import { MatrixPanel } from "./matrix.tsx";
@@ -151,7 +151,6 @@ interface WorkProps {
   onChoose: (cell: Cell) => void;
 }
 
-/** The matrices of a step. */
 function Work({ frame, snapshot, onPoint, onChoose }: WorkProps) {
   const { layer, worked, chosen, step, cell } = snapshot;
   const { box, room } = useRoom();

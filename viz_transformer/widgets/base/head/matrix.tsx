@@ -1,15 +1,15 @@
 // One matrix on the stage: numbers in cells where they have room, else a sheet of colours to point at.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Cell, moveInTable } from "../cells.ts";
-import { fitCanvas, pointerPosition, strokeBox } from "../canvas.ts";
-import { packPixel, type Rgb, type Theme, textColourOn } from "../colour.ts";
-import { elide, formatNumber, visible } from "../text.ts";
+import { around, fitCanvas, paintPixels, pointerPosition, strokeBox } from "../canvas.ts";
+import { css, packPixel, type Rgb, signedRgb, textColourOn, type Theme, weightRgb } from "../colour.ts";
+import { type Cell, consume, hasModifier, moveInTable } from "../keys.ts";
 import { tween } from "../motion.ts";
-import { css, signedRgb, weightRgb } from "../ramps.ts";
+import { elide, formatNumber, visible } from "../text.ts";
 import { type Matrix, matrixOf } from "./arithmetic.ts";
 import { type Mark, roleAt } from "./plan.ts";
 import type { Place } from "./room.ts";
+import { indices } from "../scales.ts";
 
 const MARKS: Record<string, string> = { a: "--query", b: "--key", is: "--ink" };
 const SCALES: Record<string, "weight" | "plain"> = {
@@ -90,14 +90,12 @@ function nameKind(name: string): string {
   return ["seen", "k", "turned_k", "v"].includes(name) ? "vt-of-key" : "";
 }
 
-/** A number's colour, or null where it has none. */
 function colourIn({ place, limit, theme }: MatrixProps, value: number): Rgb | null {
   const scale = SCALES[place.name] ?? "signed";
   if (scale === "plain" || !Number.isFinite(value)) return null;
   return scale === "weight" ? weightRgb(value, theme) : signedRgb(value, limit, theme);
 }
 
-/** The cell under an event, or null. */
 function cellOf(event: Event): Cell | null {
   const cell = (event.target as Element).closest<HTMLElement>("td");
   return cell ? { row: Number(cell.dataset.row), col: Number(cell.dataset.col) } : null;
@@ -114,7 +112,6 @@ function Numbers(props: MatrixProps) {
     setAt(to);
     table.current?.rows[to.row]?.cells[to.col]?.focus();
   };
-  const indices = (count: number) => Array.from({ length: count }, (_, index) => index);
   return (
     <table
       ref={table}
@@ -139,13 +136,12 @@ function Numbers(props: MatrixProps) {
       }}
       onKeyDown={(event) => {
         const here = cellOf(event); // two keys may come in one frame
-        if (!here || event.ctrlKey || event.metaKey || event.altKey) return;
+        if (!here || hasModifier(event)) return;
         const to = moveInTable(here, rows, cols, event.key);
         if (to) focus(to);
         else if (event.key === "Enter" || event.key === " ") onChoose(here);
         else return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
       }}
     >
       <tbody>
@@ -214,15 +210,14 @@ function Sheet(props: MatrixProps) {
         onChoose(found);
       }}
       onKeyDown={(event) => {
-        if (event.ctrlKey || event.metaKey || event.altKey) return;
+        if (hasModifier(event)) return;
         const to = moveInTable(at.current, rows, cols, event.key);
         if (to) {
           at.current = to;
           onPoint(to);
         } else if (event.key === "Enter" || event.key === " ") onChoose(at.current);
         else return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
       }}
     />
   );
@@ -233,14 +228,10 @@ function drawSheet(canvas: HTMLCanvasElement, props: MatrixProps): void {
   const { rows, cols, cell, row: height } = place;
   const context = fitCanvas(canvas, Math.ceil(cols * cell), Math.ceil(rows * height));
   const small = document.createElement("canvas");
-  [small.width, small.height] = [cols, rows];
-  const pixels = Uint32Array.from(matrix.values, (value) => {
-    const rgb = colourIn(props, value);
+  paintPixels(small, cols, rows, (cell) => {
+    const rgb = colourIn(props, matrix.values[cell] ?? 0);
     return rgb ? packPixel(rgb) : 0;
   });
-  const image = new ImageData(new Uint8ClampedArray(pixels.buffer), cols, rows);
-  small.getContext("2d")?.putImageData(image, 0, 0);
-  if (!context) return;
   context.imageSmoothingEnabled = false;
   context.drawImage(small, 0, 0, cols * cell, rows * height);
   context.fillStyle = theme.background;
@@ -250,8 +241,9 @@ function drawSheet(canvas: HTMLCanvasElement, props: MatrixProps): void {
     const [x, width] = col === null ? [0, cols * cell] : [col * cell, cell];
     const [y, tall] = row === null ? [0, rows * height] : [row * height, height];
     // A thin band in the page's own colour keeps the mark apart from what it lies on.
-    strokeBox(context, x - 1, y - 1, width + 2, tall + 2, theme.background, 1);
     const colour = style.getPropertyValue(MARKS[role] ?? "--ink");
-    strokeBox(context, x, y, width, tall, colour, Math.min(width, tall) < 6 ? 1.5 : 2.5);
+    const box = [x, y, width, tall] as const;
+    strokeBox(context, around(box, 1), theme.background, 1);
+    strokeBox(context, box, colour, Math.min(width, tall) < 6 ? 1.5 : 2.5);
   }
 }

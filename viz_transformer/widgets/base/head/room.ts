@@ -58,7 +58,6 @@ export function heightOf(places: readonly Place[]): number {
   return Math.max(...places.map((place) => place.top + place.rows * place.row));
 }
 
-/** Matrices beneath each other. */
 function rowsOf(names: string[], snapshot: Snapshot, room: Room): Place[] {
   const { unit, width } = room;
   const matrices = names.map((name) => matrixNamed(snapshot.worked, name));

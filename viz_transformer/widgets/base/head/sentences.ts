@@ -1,9 +1,7 @@
 // The words of the stepper: the name of each step, and what it does to the numbers shown.
 
 import { ATTENTION_KINDS } from "../kinds.ts";
-import { quoted } from "../text.ts";
-import { percent } from "../percent.ts";
-import { named, type Piece } from "../pieces.ts";
+import { counted, named, percent, type Piece, quoted } from "../text.ts";
 import {
   argmaxFinite,
   type Choice,
@@ -36,10 +34,6 @@ export function layerName({ kind, layer, heads, text }: Layer, head: number): st
   return heads === 1 && text === "thinking machines"
     ? "Self-attention of two words"
     : `${ATTENTION_KINDS[kind].label} · layer ${layer} · head ${head}`;
-}
-
-function counted(count: number, one: string): string {
-  return `${count} ${one}${count === 1 ? "" : "s"}`;
 }
 
 interface Told {
@@ -95,9 +89,9 @@ const SENTENCES: Record<string, (told: Told) => string> = {
     `The ${layer.d_model} numbers of ${looker} become ${layer.d_head}: its query, what it looks for.`,
   turned_q: ({ layer, chosen, looker }) =>
     `The numbers are taken in ${layer.d_head / 2} pairs, and each pair is turned by an angle that grows with the position, here ${chosen.query}. ` +
-    `So ${looker} carries its place in its query.`,
+    `So the query of ${looker} depends on its position.`,
   turned_k: () =>
-    "Each key is turned by the angles of its own position, so a score depends on how far apart two words stand.",
+    "Each key is turned by the angles of its own position, so a score depends on how far apart two words are.",
   k: ({ layer, chosen }) =>
     `Each of the ${counted(layer.keys.length, "word")} gets a key of ${layer.d_head} numbers, with which the query is compared.${shared({ layer, chosen })}`,
   v: ({ layer, chosen }) =>
@@ -144,7 +138,7 @@ const SENTENCES: Record<string, (told: Told) => string> = {
   concat({ layer: { heads, d_head: width }, chosen: { head } }) {
     return heads === 1
       ? "There is only one head, so its output goes on by itself."
-      : `The outputs of all ${heads} heads stand side by side, ${heads} × ${width} = ${heads * width} numbers. ` +
+      : `The outputs of all ${heads} heads are joined side by side, ${heads} × ${width} = ${heads * width} numbers. ` +
           `Those of head ${head} are numbers ${head * width} to ${head * width + width - 1}.`;
   },
   result: ({ layer, looker }) =>

@@ -1,6 +1,8 @@
 // Pairs of columns of a table of positions, seen as the hands of clocks: how fast they turn, where they point,
 // and when they point alike. In double precision, as viz_transformer/analysis/positions.py; a test compares them.
 
+import { numbersOf } from "../bytes.ts";
+import { indices } from "../scales.ts";
 /** Nearer than this, two positions look alike to a pair of dimensions; Python has the same number. */
 export const ALIKE = 0.3;
 
@@ -18,8 +20,7 @@ export const PAPERS_BASE = 10000;
 
 /** A table from its bytes, float32. */
 export function readTable(bytes: DataView, rows: number, cols: number): Table {
-  const values = Float32Array.from({ length: rows * cols }, (_, at) => bytes.getFloat32(4 * at, true));
-  return { values, rows, cols };
+  return { values: numbersOf(bytes, Float32Array), rows, cols };
 }
 
 /** The angular frequency of a pair of dimensions, in radians a token. */
@@ -52,7 +53,7 @@ export function reachOf(table: Table, pair: number): number {
 /** The other positions whose two numbers in a pair lie nearer to those of `position` than ALIKE. */
 export function lookAlikes(table: Table, position: number, pair: number): number[] {
   const [x, y] = handOf(table, pair, position);
-  return Array.from({ length: table.rows }, (_, row) => row).filter((row) => {
+  return indices(table.rows).filter((row) => {
     const [right, up] = handOf(table, pair, row);
     return row !== position && Math.hypot(right - x, up - y) < ALIKE;
   });

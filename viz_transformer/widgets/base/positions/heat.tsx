@@ -2,8 +2,9 @@
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Theme } from "../colour.ts";
-import { useTween } from "../use_tween.ts";
+import { useTween } from "../hooks.ts";
 import type { Table } from "./hands.ts";
+import { paintPixels } from "../canvas.ts";
 
 const MOST_CELLS = 20_000; // that move
 
@@ -31,17 +32,12 @@ export function Heat({ table, theme, redraw, box, limit, isOnAxis = false }: Hea
   const [width, height] = isOnAxis ? [rows, cols] : [cols, rows];
   useLayoutEffect(() => {
     const now = [theme, limit, ...(isSmall ? values : [target])]; // a canvas out of sight is emptied, and gets another theme
-    const context = canvas.current?.getContext("2d");
-    if (!context || now.every((each, at) => each === painted.current[at])) return;
+    if (now.every((each, at) => each === painted.current[at])) return;
     painted.current = now;
-    Object.assign(context.canvas, { width, height });
-    const image = context.createImageData(width, height);
-    const pixels = new Uint32Array(image.data.buffer);
-    values.forEach((value, at) => {
-      const colour = Math.round(127.5 * (1 + Math.max(-1, Math.min(1, value / limit))));
-      pixels[isOnAxis ? (at % cols) * rows + Math.floor(at / cols) : at] = theme.signedRamp[colour];
+    paintPixels(canvas.current!, width, height, (cell) => {
+      const at = isOnAxis ? (cell % rows) * cols + Math.floor(cell / rows) : cell;
+      return theme.signedRamp[Math.round(127.5 * (1 + Math.max(-1, Math.min(1, values[at] / limit))))];
     });
-    context.putImageData(image, 0, 0);
   });
   const style = Object.fromEntries(Object.entries(box).map(([name, value]) => [name, `${value}px`]));
   const isFine = box.width < width || box.height < height;

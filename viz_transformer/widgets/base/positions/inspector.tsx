@@ -1,8 +1,8 @@
 // The two numbers of a hand in the inspector: as bars, as an equation, and the line of Python that gives the same.
 
 import { Bars } from "../bars.tsx";
-import { Code } from "../code.tsx";
 import type { Theme } from "../colour.ts";
+import { Code } from "../python_code.tsx";
 import { angularFrequency, handOf, PAPERS_BASE, reachOf } from "./hands.ts";
 import { angleOf, type Told, two } from "./sentences.ts";
 

@@ -5,10 +5,9 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { pointerPosition } from "../canvas.ts";
 import type { Theme } from "../colour.ts";
-import { stepsBetween } from "../scales.ts";
+import { useRoom, useTween } from "../hooks.ts";
 import { Knob } from "../knob.tsx";
-import { useRoom } from "../use_room.ts";
-import { useTween } from "../use_tween.ts";
+import { stepsBetween } from "../scales.ts";
 import {
   angularFrequency,
   handOf,
@@ -25,8 +24,8 @@ import { Heat } from "./heat.tsx";
 import {
   dimensionAt,
   type Layout,
-  type Lens,
   layOut,
+  type Lens,
   lensOf,
   positionAt,
   ticksOf,
@@ -266,10 +265,9 @@ function LensBand({ place, lens: { from, count } }: { place: Place; lens: Lens }
   );
 }
 
-/** The names of the two waves, each beside a piece of its line. */
 function WaveNames({ layout, unit, theme, pair, isWave }: Place) {
   const names = isWave ? ["sin", "cos"] : [`dimension ${2 * pair}`, `dimension ${2 * pair + 1}`];
-  const wide = 28 + unit + (theme.measure?.(names[1], 0.85 * unit, false) ?? 0);
+  const wide = 28 + unit + theme.measure(names[1], 0.85 * unit, false);
   const left = Math.max(0, Math.min(layout.left, layout.width - 2 * wide));
   return (
     <g>
@@ -351,7 +349,6 @@ function Hands(place: Place) {
   );
 }
 
-/** The knob of the chosen pair, at the right end of its lines. */
 function PairKnob({ layout, table, pair, isWave, drag }: Place) {
   const last = pairsOf(table) - 1;
   return (
@@ -372,7 +369,7 @@ function PairKnob({ layout, table, pair, isWave, drag }: Place) {
 
 /** Where the cursor's name stands: its middle, and half its width. */
 function nameAt({ layout, unit, theme, position, word = "", x }: Place): [middle: number, half: number] {
-  const half = (theme.measure?.(`${word} ${position}`, unit, true) ?? 0) / 2;
+  const half = theme.measure(`${word} ${position}`, unit, true) / 2;
   return [Math.min(layout.width - half, Math.max(half, x(position))), half];
 }
 

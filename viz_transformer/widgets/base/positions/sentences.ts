@@ -1,6 +1,6 @@
 // What a table of positions shows, in words.
 
-import { formatNumber, shortNumber } from "../text.ts";
+import { counted, formatNumber, shortNumber } from "../text.ts";
 import { angularFrequency, handOf, lookAlikes, type Table, wavelength } from "./hands.ts";
 
 export interface Told {
@@ -13,8 +13,7 @@ export interface Told {
 
 const LISTED = 4; // positions by their numbers
 
-export const sizesOf = ({ rows, cols }: Table) =>
-  `${rows} position${rows === 1 ? "" : "s"}, ${cols} dimensions`;
+export const sizesOf = ({ rows, cols }: Table) => `${counted(rows, "position")}, ${cols} dimensions`;
 
 export const two = (value: number) => formatNumber(value, 2);
 
@@ -51,7 +50,7 @@ export function lineOfHand({ table, pair, position, isWave }: Told): string {
       : alike.length === table.rows - 1
         ? "everywhere else"
         : `at ${listed(alike)}`;
-  if (!isWave) return `Nearly the same two numbers stand ${where}.`;
+  if (!isWave) return `Nearly the same two numbers occur ${where}.`;
   const turn = tokens(wavelength(pair, table.cols, table.base));
   return `A turn takes ${turn} tokens. It points nearly the same way ${where}.`;
 }
