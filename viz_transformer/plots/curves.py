@@ -99,7 +99,7 @@ def mark_lowest(ax: Axes, x: NDArray[np.float64], values: NDArray[np.float64]) -
 
     Args:
         ax: the axes in which they are drawn.
-        x: [point], where they stand.
+        x: [point], their places.
         values: [point], not all of them NaN.
     """
     at = int(np.nanargmin(values))
