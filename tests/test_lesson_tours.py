@@ -122,7 +122,7 @@ def test_7_tells_the_losses_and_their_probabilities(translator) -> None:
             assert f"{np.exp(-loss):.2f}" in caption
         assert ("is right" in caption) == (moment.step == 358)
     n_tokens = len(translator.vocabulary.tokens)
-    assert f"all {n_tokens} tokens would cost ln {n_tokens} = {np.log(n_tokens):.2f}" in told[0]
+    assert f"all {n_tokens} tokens costs ln {n_tokens} = {np.log(n_tokens):.2f}" in told[0]
     assert run.moments[2].translations[0] == ""  # “still writes no word”
     assert f"its own loss is {run.moments[7].losses[0]:.2f}" in told[4]
 

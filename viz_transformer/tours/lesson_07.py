@@ -9,7 +9,7 @@ from viz_transformer.widgets.training_scrubber import watch_training
 
 #: A caption for the moment at each step of the training.
 _CAPTIONS = {
-    0: "Step 0: the loss is 7.02 nats per token. The same probability for all 761 tokens would cost ln 761 = 6.63.",
+    0: "Step 0: the loss is 7.02 nats per token. A uniform guess on all 761 tokens costs ln 761 = 6.63.",
     50: "Step 50: 5.17. The frequent tokens have become more probable. The model still writes no word.",
     131: "Step 131: 2.18. So the right token has the probability e^−2.18 = 0.11, as a geometric mean.",
     264: "Step 264: 0.38, and the probability is 0.68. Only the colour is wrong: “blanco”.",
@@ -20,7 +20,7 @@ _CAPTIONS = {
 
 
 def make() -> Tour:
-    """Return the tour: one curve, from equal probabilities to probabilities near 1."""
+    """Return the tour: one curve, from a uniform guess to probabilities near 1."""
     run = TrainingTrace.load(bundled("data/en-es/training.npz"))
     steps = [moment.step for moment in run.moments]
     return Tour(
