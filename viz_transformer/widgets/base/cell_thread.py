@@ -1,4 +1,4 @@
-"""Turns: a cell and a page's message are never worked on at once.
+"""The thread of cells: on it a cell and a page's message are never worked on at once.
 
 JupyterLab sends a widget's messages to a thread of the kernel beside the one that runs cells, a subshell
 (Jupyter's enhancement proposal 91). There a question to a model would switch off the dropout of the
@@ -19,7 +19,7 @@ _TAKEN_UP_S = 0.1
 _DONE_S = 1.0
 
 
-def in_turn(work: Callable[[], None]) -> None:
+def on_cell_thread(work: Callable[[], None]) -> None:
     """Do the work where cells run: at once if this is there, else as soon as no cell is running.
 
     Returns when the work is done, because a page sends its next change after that. While a cell runs, or

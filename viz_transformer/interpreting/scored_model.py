@@ -18,8 +18,8 @@ from viz_transformer.capturing import capture
 from viz_transformer.capturing.arguments import encode
 from viz_transformer.capturing.running import evaluating
 from viz_transformer.errors import UserError
-from viz_transformer.interpreting import interventions
 from viz_transformer.interpreting.batched_runs import BatchedRuns
+from viz_transformer.interpreting.heads import interventions
 from viz_transformer.interpreting.metric import (
     class_names,
     difference,

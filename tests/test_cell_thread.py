@@ -8,8 +8,8 @@ from queue import SimpleQueue
 
 import pytest
 
-from viz_transformer.widgets.base import turns
-from viz_transformer.widgets.base.turns import in_turn
+from viz_transformer.widgets.base import cell_thread
+from viz_transformer.widgets.base.cell_thread import on_cell_thread
 
 
 class Cells:
@@ -27,13 +27,13 @@ class Cells:
 @pytest.fixture
 def cells(monkeypatch: pytest.MonkeyPatch) -> Cells:
     loop = Cells()
-    monkeypatch.setattr(turns, "_loop_of_cells", lambda: loop)
+    monkeypatch.setattr(cell_thread, "_loop_of_cells", lambda: loop)
     return loop
 
 
 def message(work: Callable[[], object]) -> threading.Thread:
     """Have another thread deal with a message."""
-    thread = threading.Thread(target=in_turn, args=(work,))
+    thread = threading.Thread(target=on_cell_thread, args=(work,))
     thread.start()
     return thread
 
@@ -46,7 +46,7 @@ def test_without_a_kernel_it_is_done_at_once() -> None:
 
 def test_in_the_thread_of_cells_it_is_done_at_once(cells: Cells) -> None:
     done: list[str] = []
-    in_turn(lambda: done.append("done"))
+    on_cell_thread(lambda: done.append("done"))
     assert done == ["done"]
 
 
@@ -78,7 +78,7 @@ def test_work_that_fails_is_waited_for_no_longer(cells: Cells) -> None:
 def test_a_message_behind_work_that_takes_long_is_read_meanwhile(
     cells: Cells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "_DONE_S", 0.0)
+    monkeypatch.setattr(cell_thread, "_DONE_S", 0.0)
     read = threading.Event()
     thread = message(read.wait)
     behind = threading.Thread(target=lambda: (thread.join(), read.set()))
