@@ -180,7 +180,7 @@ class KeptRun:
 
 
 def _watched_modules(model: nn.Module, blocks: Collection[str]) -> list[nn.Module]:
-    """Return the blocks, what holds them but the model itself, and what stands beside these."""
+    """Return the blocks, what holds them but the model itself, and what is beside these."""
     holders = {"", *(path[:end] for path in blocks for end in range(len(path)) if path[end] == ".")}
     return [module for path, module in model.named_modules() if path and path.rpartition(".")[0] in holders]
 

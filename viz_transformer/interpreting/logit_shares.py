@@ -73,7 +73,7 @@ def direct_logit_attribution(
             model's own first choice.
         against: a token whose logit is subtracted.
         metric: in place of these two: a token or a class, or a pair of them (right, wrong).
-        position: where the logit stands; by default at the end.
+        position: where the logit is; by default at the end.
         inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
             ``input_features=`` or ``input_values=`` of a sound.
 

@@ -43,7 +43,7 @@ class HuggingFaceScores:
         model: the model; it stays as it is.
         tokenizer: turns a text into its input; None of pictures and sounds.
         task: as of a model that writes one word.
-        text: what it reads at first, or what stands in its place.
+        text: what it reads at first, or what is in its place.
     """
 
     task = "translate"
