@@ -52,7 +52,7 @@ class HeadChange:
         mean: True puts the mean over all positions, padding too, in place of the head's output; or
             numbers to put there: [d_head], or outputs [position, d_head] whose mean is taken, such as
             those that `head_outputs` returns for another input.
-        output: numbers [position, d_head] in place of the head's output, such as what it said about
+        output: numbers [position, d_head] in place of the head's output, such as its output for
             another input (activation patching). In decoding, step i takes row i.
 
     A factor also scales what replaces an output.
@@ -119,9 +119,9 @@ class Interventions:
         scale: False leaves dot products undivided by √d_k.
         temperature: scores are divided by it before the softmax; above 0. A low one sharpens the
             weights, a high one evens them out.
-        causal_mask: False lets the decoder look at words that it has yet to write. A word written
+        causal_mask: False lets the decoder attend to words that it has yet to write. A word written
             by `decode_step` has none after it, so there this changes nothing.
-        padding_mask: False lets every position look at padding.
+        padding_mask: False lets every position attend to padding.
         positions: False takes the positions away, so that attention sees a set of words.
         residual: False drops what goes around each sub-layer: x = sublayer(x).
         layer_norm: False drops every LayerNorm of the layers and stacks.
@@ -345,7 +345,7 @@ def change_outputs(
 def _replacement(
     change: HeadChange, own: Float[Tensor, "batch position d_head"], step: int | None
 ) -> Float[Tensor, "#batch position d_head"]:
-    """Return what replaces a head's output."""
+    """Return what replaces a head's own output."""
     _, n_positions, d_head = own.shape
     place = f"{change.kind} layer {change.layer} head {change.head}"
     if change.mean is True:
