@@ -82,3 +82,11 @@ def test_the_unlabelled_head_decides_wide_and_doctor(capsys) -> None:
     off = vt.Interventions(heads=[vt.HeadChange("encoder", 1, 1, factor=0)])
     assert translator.translate(TIRED, interventions=off).text.endswith("cansado")
     assert exercise("head_labels.1").check(1).passed
+
+
+def test_black_cat_was_held_out_and_the_teacher_may_be_a_woman_or_a_man() -> None:
+    names = LESSON.run("held-out", "open")
+    held = {phrase: names["is_held_out"](phrase) for phrase in ("black cat", "black horse", "white cat")}
+    assert held == {"black cat": True, "black horse": False, "white cat": False}
+    assert {text[:2] for text in names["translations"]("the teacher sleeps")} == {"la", "el"}
+    assert {text[:2] for text in names["translations"]("the teacher lost her book")} == {"la"}

@@ -95,7 +95,7 @@ def test_the_small_set_is_memorised_and_the_large_one_is_learned() -> None:
     small, large = (names[f"{name}_recorder"].trace() for name in ("small", "large"))
     lowest = min(moment.validation_loss for moment in small.moments)
     assert 50 < names["best_step"] < 400
-    assert small.moments[-1].validation_loss > lowest + 0.03  # “it falls, and then rises”
+    assert small.moments[-1].validation_loss > lowest + 0.1  # “it falls, and then rises”
     entropy = vt.analysis.lowest_loss(names["sources"])
     assert small.losses[-10:].mean() < entropy < large.losses[-100:].mean()
     assert large.moments[-1].validation_loss > entropy

@@ -111,6 +111,22 @@ def test_6_moves_the_scores_and_the_words_where_positions_are_added() -> None:
     assert alike[4:] == [False, True]
 
 
+def test_7_tells_the_losses_and_their_probabilities(translator) -> None:
+    run, told = vt.load_training("en-es"), captions(7)
+    for step, caption in zip(tour(7).steps, told, strict=True):
+        moment = run.moments[step["state"]["moment"]]
+        loss = float(run.losses[np.abs(run.steps - moment.step).argmin()])
+        assert caption.startswith(f"Step {moment.step:,}: ")
+        assert f"{loss:.2f}" in caption
+        if "probability" in caption:
+            assert f"{np.exp(-loss):.2f}" in caption
+        assert ("is right" in caption) == (moment.step == 358)
+    n_tokens = len(translator.vocabulary.tokens)
+    assert f"all {n_tokens} tokens costs ln {n_tokens} = {np.log(n_tokens):.2f}" in told[0]
+    assert run.moments[2].translations[0] == ""  # “still writes no word”
+    assert f"its own loss is {run.moments[7].losses[0]:.2f}" in told[4]
+
+
 def test_8_leaks_where_its_captions_say() -> None:
     found = []
     for view in shown(8):

@@ -121,6 +121,11 @@ def test_every_curve_is_drawn_as_it_is_given_with_dashes_of_its_own() -> None:
     assert ax.get_ylim()[0] == 0
     assert "warm goes from 3 to 1, between 1 and 3." in ax.figure.alt_text
     assert plots.plot_curves({"score": [-2.0, -1.0]}).get_ylim()[0] == -2
+    turned = plots.plot_curves({"validation": [9.0, 1.0, 1.5]}, [0, 10, 20], log=True, lowest="validation")
+    assert (turned.get_yscale(), turned.get_ylim()) == ("linear", (0, 2))
+    assert texts(turned.get_legend().get_texts())[-1] == "lowest: 1 at 10"
+    falling = plots.plot_curves({"validation": [9.0, 2.0, 1.0]}, lowest="validation")
+    assert falling.get_ylim()[1] > 9
     rates = plots.plot_curves({"rate": [1e-3, 1e-2]}, [10, 20], log=True)
     assert rates.get_yscale() == "log"
     assert rates.get_lines()[0].get_xdata().tolist() == [10, 20]
@@ -290,6 +295,7 @@ def test_values_that_a_figure_cannot_draw_are_refused_in_one_line() -> None:
         ("curves", plots.plot_curves, [{}], [{str(n): [1.0] for n in range(5)}], [{"none": []}]),
         ("curves", plots.plot_curves, [{"one": [1.0], "other": [1.0, 2.0]}], [{"one": [1.0, 2.0]}, [1.0]]),
         ("curves", plots.plot_curves, [{"table": np.ones((2, 2))}]),
+        ("lowest='rate' is no curve", lambda name: plots.plot_curves({"a": [1.0]}, lowest=name), ["rate"]),
         ("cannot be cut", plots.plot_split, [(), 8, 2], [WORDS, 8, 3], [WORDS, 8, 0]),
         ("given no model", plots.plot_sizes, [{}]),
         ("'mine' has a part 'heads' that is none of", plots.plot_sizes, [{"mine": {"heads": 3}}]),

@@ -11,7 +11,7 @@ import pytest
 import traitlets
 
 import viz_transformer as vt
-from tests.support.hand_made_trainings import PAIRS, STEPS, make_training
+from tests.support.hand_made_trainings import PAIRS, STEPS, make_training, validated
 from tests.support.refusals import assert_refused
 from viz_transformer.analysis import (
     entropy_share_over_training,
@@ -191,3 +191,15 @@ def test_the_strip_holds_the_chosen_moment_the_first_and_the_last() -> None:
             assert shown == sorted({*shown, 0, chosen, count - 1}), (count, chosen)
             assert len(shown) == min(6, count)
     assert nearest_moment(make_training(), 4) == 2
+
+
+def test_the_validation_loss_is_sent_drawn_and_told_where_it_was_measured(view: TrainingScrubber) -> None:
+    assert view.data["runs"][0]["validation"] == b""
+    turned = watch_training(validated(view.trace))
+    losses = [moment.validation_loss for moment in turned.trace.moments]
+    sent = np.frombuffer(turned.data["runs"][0]["validation"], "<f4")
+    assert sent == pytest.approx(losses)
+    lowest = f"lowest at step {STEPS[-2]}: {losses[-2]:.2f}; 1.50 at the end"
+    assert lowest in turned.alt_text()
+    ax = turned.figure().axes[0]
+    assert (ax.get_yscale(), ax.get_ylim()[1]) == ("linear", pytest.approx(2 * losses[-2]))

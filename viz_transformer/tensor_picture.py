@@ -132,7 +132,7 @@ class TensorPicture:
             lines.append(f'<tr style="background: transparent">{label}{cells}{more}</tr>')
         if len(shown) < len(sheet):
             lines.append(f'<tr><td style="{_QUIET}">…</td></tr>')
-        title = f'<caption style="text-align: left; {_QUIET}">{caption}</caption>'
+        title = f'<caption style="text-align: left; white-space: nowrap; {_QUIET}">{caption}</caption>'
         style = "font-size: 13px; border-collapse: collapse; margin: 8px 0"
         return f'<table style="{style}">{title}{"".join(lines)}</table>'
 
@@ -174,8 +174,8 @@ class TensorPicture:
         from matplotlib.image import imsave
 
         rows, columns = sheet.shape
-        side = max(2, min(8, 480 // max(rows, columns)))
-        tall = 24 if rows == 1 else side
+        side = max(2, min(16, 640 // columns, 480 // rows))
+        tall = 24 if rows <= 8 else side
         pixels = self._colours(sheet, _ALONE).repeat(tall, axis=0).repeat(side, axis=1)
         file = io.BytesIO()
         imsave(file, pixels, format="png")

@@ -38,6 +38,7 @@ const RUN = runs.readRun({
   },
   translations: ["", "x x", "x y"].map((text) => [text, "z"]),
   momentLosses: bytesOf(Float32Array, 3, 2.5, 1, 0.5, 0.125, 0.0625),
+  validation: bytesOf(Float32Array),
   steps: bytesOf(Float64Array, 1, 10, 20, 40),
   losses: bytesOf(Float32Array, 4, 2, 0.5, 0.125),
 });
@@ -132,11 +133,25 @@ test("the headline tells the weight that is followed, or which of two runs is ri
   assert.equal(told(lineOf(two)), "right translation: x y");
 });
 
+test("a validation loss that rises again cuts the axis, and its lowest is told", () => {
+  const turned = { ...RUN, validation: Float32Array.of(3, 1, 1.5) };
+  assert.deepEqual(runs.lowestValidation(turned), { at: 1, loss: 1, rises: true });
+  assert.deepEqual(runs.lossRange([turned, BARE]), { low: 0, high: 2, isLog: false, isCut: true });
+  const told = "validation loss is lowest at step 10: 1.00; 1.50 at the end";
+  assert.equal(runs.validationInWords(turned), told);
+  assert.match(runs.lossesInWords(turned, 2, 0), /validation loss 1\.50/);
+  assert.match(runs.curvesInWords([turned], [1]), new RegExp(`Its ${told}`));
+  const falling = { ...RUN, validation: Float32Array.of(NaN, 2, 1) };
+  assert.deepEqual(runs.lowestValidation(falling), { at: 2, loss: 1, rises: false });
+  assert.equal(runs.lossRange([falling]).isCut, false);
+  assert.deepEqual([runs.lowestValidation(RUN), runs.validationInWords(RUN)], [null, ""]);
+});
+
 test("an axis is logarithmic where the loss spans much, and steps where moments crowd", () => {
-  assert.deepEqual(runs.lossRange([RUN, BARE]), { low: 0.125, high: 4, isLog: true });
-  const flat = runs.lossRange([{ losses: Float32Array.of(2, 1, 0.5, NaN, Infinity) }]);
-  assert.deepEqual(flat, { low: 0, high: 2, isLog: false });
-  assert.deepEqual(runs.lossRange([BARE]), { low: 0, high: 1, isLog: false });
+  assert.deepEqual(runs.lossRange([RUN, BARE]), { low: 0.125, high: 4, isLog: true, isCut: false });
+  const flat = runs.lossRange([{ ...RUN, losses: Float32Array.of(2, 1, 0.5, NaN, Infinity) }]);
+  assert.deepEqual(flat, { low: 0, high: 2, isLog: false, isCut: false });
+  assert.deepEqual(runs.lossRange([BARE]), { low: 0, high: 1, isLog: false, isCut: false });
   assert.deepEqual(runs.logTicks(0.04, 3.2), [0.1, 0.3, 1, 3]);
   assert.deepEqual(runs.logTicks(0.4, 3.2), [0.5, 1, 2]);
   assert.equal(runs.logTicks(0.001, 3.2), undefined);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -59,6 +60,14 @@ def hostile_training() -> TrainingTrace:
     texts = HOSTILE[:-1]
     pairs = [("\u2003".join(texts), "\u2003".join(reversed(texts))), ("", "\ud800")]
     return make_training(HOSTILE[0], pairs, steps=(0, 5, 9), n_layers=1, n_heads=2)
+
+
+def validated(trace: TrainingTrace) -> TrainingTrace:
+    """The same training with a validation loss that falls from 3 and ends above its lowest, at 1.5."""
+    losses = np.linspace(3, 1, len(trace.moments))
+    losses[-1] = 1.5
+    moments = zip(trace.moments, losses, strict=True)
+    return replace(trace, moments=tuple(replace(one, validation_loss=float(loss)) for one, loss in moments))
 
 
 def _learned(target: str, share: float) -> str:

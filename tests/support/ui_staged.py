@@ -9,7 +9,7 @@ from typing import Any
 import viz_transformer as vt
 from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace, vision_trace
-from tests.support.hand_made_trainings import make_training
+from tests.support.hand_made_trainings import make_training, validated
 from tests.support.ui_views import (
     EVERY_VIEW,
     PATCHED,
@@ -87,7 +87,9 @@ STAGED: dict[str, Callable[[], View]] = {
     "embedding map": vt.embedding_map,
     "model summary lab": vt.model_summary_lab,
     "training scrubber": lambda: vt.watch_training(vt.load_training("en-es")),
-    "training scrubber of two": lambda: vt.watch_training(make_training(), make_training("b", seed=9)),
+    "training scrubber of two": lambda: vt.watch_training(
+        validated(make_training()), validated(make_training("b", seed=9))
+    ),
     **{f"causes, {name}": partial(_causes, name) for name in ("positions", "heads", "lens")},
     "causes, direct": direct_shares,
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),

@@ -216,7 +216,8 @@ def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: 
     grid = figure.add_gridspec(2, n_heads)
     whole = figure.add_subplot(grid[0, :])
     _draw_split(whole, x, d_model, names)
-    whole.set_title(f"x [{n_words}, {d_model}]: a row for each word", loc="left")
+    told = "a row for each word" if transposed else "split by reshape alone"
+    whole.set_title(f"x [{n_words}, {d_model}]: {told}", loc="left")
     whole.set_yticks(range(n_words), names, **label_style())
     for head, numbers in enumerate(heads):
         ax = figure.add_subplot(grid[1, head])
@@ -224,8 +225,7 @@ def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: 
         title = f"head {head} [{n_words}, {d_head}]" if is_titled else str(head)
         ax.set_title(title, loc="left", size="medium")
         ax.set_yticks([])
-    how = "reshape, then transpose" if transposed else "reshape alone"
-    figure.suptitle(f"Split by {how}", x=0.01, ha="left", weight="bold")
+    how = "unflatten, then transpose" if transposed else "reshape alone"
     set_alt_text(figure, _describe_split(heads // d_model, names, how))
     return figure
 

@@ -18,6 +18,8 @@ from viz_transformer.plots.labels import label_font, visible
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: A curve that ends above its lowest value times this has turned: then the axis ends at CUT times the lowest.
+RISES, CUT = 1.02, 2.0
 #: Each has dashes of its own, so that colour is not needed to distinguish them.
 _LINES: tuple[dict[str, Any], ...] = (
     {"color": COLOURS["ink"]},
@@ -36,6 +38,7 @@ def plot_curves(
     title: str = "",
     log: bool = False,
     level: tuple[str, float] | None = None,
+    lowest: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw up to four curves over one axis, each with its name and dashes of its own.
@@ -51,17 +54,21 @@ def plot_curves(
         title: what is shown; may be empty.
         log: whether the axis of the values is logarithmic.
         level: a name and a height to compare with, drawn as a thin line across.
+        lowest: the name of a curve whose lowest value is marked. Where the curve rises after it, the axis is
+            cut above so that this can be seen.
         ax: where to draw; a new figure if None.
 
     Returns:
-        The axes, with one line for each curve, in their order, and then that of the level.
+        The axes, with one line for each curve, in their order, and then those of the level and of the lowest.
 
     Raises:
-        UserError: if there is no curve or more than four, or they differ in length.
+        UserError: if there is no curve or more than four, they differ in length, or `lowest` names none.
     """
     title = given_heading(title)
     xlabel, ylabel = given_heading(xlabel, "xlabel"), given_heading(ylabel, "ylabel")
     places, values = _checked(curves, x)
+    if lowest is not None and lowest not in values:
+        raise UserError(f"lowest={lowest!r:.40} is no curve; give one of {', '.join(map(repr, values)):.60}")
     if ax is None:
         ax = new_axes(7.4, 3.6, describe_curves(curves, places, xlabel=xlabel, ylabel=ylabel), close=True)
     for (name, each), line in zip(values.items(), _LINES, strict=False):
@@ -74,6 +81,8 @@ def plot_curves(
         ax.yaxis.set_major_formatter(lambda x, _: short_number(x))
     else:
         ax.set_ylim(bottom=min(0.0, *(np.nanmin(each) for each in values.values())))
+    if lowest is not None:
+        mark_lowest(ax, places, values[lowest])
     ax.set_xlabel(xlabel, color=COLOURS["muted"])
     ax.set_ylabel(ylabel, color=COLOURS["muted"])
     if title:
@@ -83,6 +92,23 @@ def plot_curves(
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def mark_lowest(ax: Axes, x: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+    """Mark the lowest of some values; where they rise after it, cut the axis above so that this shows.
+
+    Args:
+        ax: the axes in which they are drawn.
+        x: [point], their places.
+        values: [point], not all of them NaN.
+    """
+    at = int(np.nanargmin(values))
+    low = float(values[at])
+    name = f"lowest: {short_number(low, 3)} at {short_number(x[at])}"
+    ax.plot(x[at], low, "o", color=COLOURS["ink"], markerfacecolor="none", markersize=9, label=name)
+    if values[-1] > RISES * low:
+        ax.set_yscale("linear")
+        ax.set_ylim(0, max(CUT * low, np.nanmax(values[at:]) * 1.05))
 
 
 def _checked(

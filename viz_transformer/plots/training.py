@@ -12,6 +12,7 @@ from viz_transformer._numbers import fixed_number, short_number
 from viz_transformer.analysis.measures import entropy_share_over_training, most_sharpened
 from viz_transformer.errors import UserError
 from viz_transformer.plots.colour import COLOURS, weight_colormap
+from viz_transformer.plots.curves import mark_lowest
 from viz_transformer.plots.figures import new_figure, set_alt_text
 from viz_transformer.plots.labels import label, label_font, label_style, visible
 from viz_transformer.trace import KINDS, TASKS, Snapshot, TrainingTrace, attention_of
@@ -47,6 +48,8 @@ def plot_training(
     other_head: int | None = None,
 ) -> Figure:
     """Draw a training, or two: curve with the moment marked, translations, one head at six moments.
+
+    Of a training alone, the validation loss is drawn too where it was measured, and its lowest value marked.
 
     >>> import viz_transformer as vt
     >>> figure = vt.plots.plot_training(vt.load_training("language-model"), kind="decoder")
@@ -148,6 +151,9 @@ class _Selection:
                 )
         self.run, self.index = run, index
         self.layer, self.head = layer, head
+        validation = [moment.validation_loss for moment in run.moments]
+        self.validation = np.array([np.nan if loss is None else loss for loss in validation])  # [moment]
+        self.is_validated = not np.isnan(self.validation).all()
         self.entropies = entropy_share_over_training(run, sentence, kind)[:, layer, head]  # [moment]
 
     @property
@@ -191,15 +197,25 @@ def _draw_curve(ax: Axes, selections: list[_Selection]) -> None:
         if len(selected.run.steps):
             at = int(np.abs(selected.run.steps - selected.moment.step).argmin())
             ax.plot(selected.run.steps[at], selected.run.losses[at], "o", color=line["color"])
+    if len(selections) == 1:
+        _draw_validation(ax, selections[0])
     ax.axvline(selections[0].moment.step, color=_MARK, linewidth=1.4)
     ax.set_xlabel("optimiser step")
-    ax.set_ylabel("loss (nats per token)" + (", log scale" if logarithmic else ""))
+    ax.set_ylabel("loss (nats per token)" + (", log scale" if ax.get_yscale() == "log" else ""))
     ax.set_title(f"Step {selections[0].moment.step}", loc="left", weight="bold", color=_MARK)
     ax.spines[["top", "right"]].set_visible(False)
-    if len(selections) > 1:
+    if len(ax.lines) > 3:
         legend = ax.legend(frameon=False, prop=label_font())
         for text in legend.get_texts():
             text.set_parse_math(False)
+
+
+def _draw_validation(ax: Axes, selected: _Selection) -> None:
+    """Draw the validation loss at each moment as dots, its lowest marked, where it was measured."""
+    if selected.is_validated:
+        steps = np.array([each.step for each in selected.run.moments], dtype=float)
+        ax.plot(steps, selected.validation, ".-", color=COLOURS["muted"], linewidth=0.8, label="validation")
+        mark_lowest(ax, steps, selected.validation)
 
 
 def _write_translations(ax: Axes, selections: list[_Selection], sentence: int) -> None:
@@ -273,6 +289,12 @@ def _describe(selections: list[_Selection], sentence: int, kind: str) -> str:
         if len(run.losses):
             first, last = (_format_loss(run.losses[at]) for at in (0, -1))
             told.append(f"The loss goes from {first} to {last} nats per token.")
+        if selected.is_validated:
+            at = int(np.nanargmin(selected.validation))
+            lowest, end = (_format_loss(selected.validation[each]) for each in (at, -1))
+            told.append(
+                f"The validation loss is lowest at step {run.moments[at].step}: {lowest}; {end} at the end."
+            )
         told.append(
             f"{_quoted(run.sources[sentence])} {TASKS[run.task].said} "
             f"{_quoted(moment.translations[sentence])}: {_verdict(selected, sentence)}."

@@ -66,10 +66,11 @@ def class_predictions(folder: Any) -> ClassPredictions:
     >>> from pathlib import Path
     >>> import viz_transformer as vt
     >>> asked = {"question": "How many heads?", "kind": "number", "options": [], "truth": 24}
-    >>> kept = {"exercises": {}, "predictions": {"1.p1": 8}, "asked": {"1.p1": asked}}
     >>> folder = Path(tempfile.mkdtemp())
-    >>> text = json.dumps({**kept, "shares_predictions": {"agreed": True}})
-    >>> n_bytes = (folder / "progress.json").write_text(text)
+    >>> for learner, guess in enumerate([8, 8, 12, 16, 24, 24, 24, 24, 48]):
+    ...     kept = {"exercises": {}, "predictions": {"1.p1": guess}, "asked": {"1.p1": asked}}
+    ...     text = json.dumps({**kept, "shares_predictions": {"agreed": True}})
+    ...     n_bytes = (folder / f"progress-{learner}.json").write_text(text)
     >>> view = vt.class_predictions(folder)
 
     Args:

@@ -16,6 +16,7 @@ import {
   headAtMoment,
   logTicks,
   lossRange,
+  lowestValidation,
   type Run,
   stepAxis,
 } from "./runs.ts";
@@ -27,8 +28,18 @@ const [NAMES, GAP] = [4, 8]; // units at the left of the plot; pixels between pi
 /** Pixels of a film's height, and of films and curve together. */
 const filmHeight = (unit: number, films: number, isLow: boolean) =>
   unit * (films < 2 ? (isLow ? 2.25 : 3) : isLow ? 1.5 : 2.5);
-export const driveHeight = (unit: number, films: number, isLow: boolean, isNarrow: boolean): number =>
-  ((isLow ? 7.5 : 9) + (isNarrow ? 4 : 0)) * unit + films * (filmHeight(unit, films, isLow) + GAP);
+export const driveHeight = (
+  unit: number,
+  films: readonly Filmed[],
+  isLow: boolean,
+  isNarrow: boolean,
+): number => {
+  const more = !isLow && films.some(({ run }) => lowestValidation(run)?.rises) ? 2 : 0;
+  const { length } = films;
+  return (
+    ((isLow ? 7.5 : 9) + more + (isNarrow ? 4 : 0)) * unit + length * (filmHeight(unit, length, isLow) + GAP)
+  );
+};
 
 /** A run with the head that is shown of it. */
 export interface Filmed {
@@ -60,7 +71,7 @@ export function Curve({ frame, films, isLow, told, onMoment }: CurveProps) {
   const height = filmHeight(frame.unit, films.length, isLow);
   return (
     <Chart
-      title={`loss in nats per token${axis.isLog ? ", steps on a log scale" : ""}`}
+      title={titleOf(runs, axis.isLog, range.isCut)}
       label={curvesInWords(runs, moments)}
       frame={frame}
       x={{
@@ -77,9 +88,22 @@ export function Curve({ frame, films, isLow, told, onMoment }: CurveProps) {
       least={NAMES * frame.unit}
       above={films.length * (height + GAP)}
     >
-      {(plot) => <Scrubbed {...{ plot, films, frame, height, told, onMoment }} placeOf={axis.at} />}
+      {(plot) => (
+        <Scrubbed
+          {...{ plot, films, frame, height, told, onMoment }}
+          placeOf={axis.at}
+          high={range.isCut ? range.high : Number.MAX_VALUE}
+        />
+      )}
     </Chart>
   );
+}
+
+/** What is drawn, and how. */
+function titleOf(runs: readonly Run[], isLog: boolean, isCut: boolean): string {
+  const isMeasured = runs.some(({ validation }) => validation.length);
+  const how = isCut ? ", cut above" : isLog ? ", steps on a log scale" : "";
+  return `loss in nats per token${how}${isMeasured ? " · dots: validation" : ""}`;
 }
 
 const formatTick = (loss: number) =>
@@ -90,10 +114,12 @@ interface ScrubbedProps extends Omit<CurveProps, "isLow"> {
   /** Of a film. */
   height: number;
   placeOf: (step: number) => number;
+  /** The loss above which none is drawn. */
+  high: number;
 }
 
 /** What is drawn over the steps: films, curves, the line of the moment with its knob. */
-function Scrubbed({ plot, films, frame, height, told, onMoment, placeOf }: ScrubbedProps) {
+function Scrubbed({ plot, films, frame, height, told, onMoment, placeOf, high }: ScrubbedProps) {
   const { run, moment } = films[0]!;
   const xs = run.moments.map((step) => plot.x.pixel(placeOf(step)));
   const held = useRef<number | null>(null);
@@ -117,7 +143,7 @@ function Scrubbed({ plot, films, frame, height, told, onMoment, placeOf }: Scrub
         />
       ))}
       {films.map((film, at) => (
-        <Losses key={`${at}`} {...{ plot, film, placeOf }} kind={LINES[at]!} />
+        <Losses key={`${at}`} {...{ plot, film, placeOf, high }} kind={LINES[at]!} />
       ))}
       <path class="vt-moments" d={xs.map((each) => `M${each} ${plot.bottom}v7`).join("")} />
       <path class="vt-moment" d={`M${x} 0V${plot.bottom}`} />
@@ -142,7 +168,7 @@ function Scrubbed({ plot, films, frame, height, told, onMoment, placeOf }: Scrub
         values={run.moments}
         near={placeOf}
         x={x}
-        y={Number.isFinite(loss) ? plot.y.pixel(loss!) : plot.bottom}
+        y={Number.isFinite(loss) ? plot.y.pixel(Math.min(loss!, high)) : plot.bottom}
         valueAt={(across) => run.moments[nearestValue(xs, across)]!}
         onMove={(step) => onMoment(run.moments.indexOf(step))}
       />
@@ -150,21 +176,17 @@ function Scrubbed({ plot, films, frame, height, told, onMoment, placeOf }: Scrub
   );
 }
 
-function Losses({
-  plot,
-  film,
-  placeOf,
-  kind,
-}: {
-  plot: Plot;
+interface LossesProps extends Pick<ScrubbedProps, "plot" | "placeOf" | "high"> {
   film: Filmed;
-  placeOf: (step: number) => number;
   kind: string;
-}) {
+}
+
+/** The losses of a run, and a dot at its moment; its validation losses, and a ring around the lowest. */
+function Losses({ plot, film, placeOf, high, kind }: LossesProps) {
   const { losses, steps, moments } = film.run;
   const { left, right, top, bottom } = plot;
   const line = useMemo(() => {
-    const finite = Array.from(losses, (loss) => (Number.isFinite(loss) ? loss : Number.NaN));
+    const finite = Array.from(losses, (loss) => (loss <= high ? loss : Number.NaN));
     return linePath(plot, Array.from(steps, placeOf), finite);
   }, [film.run, left, right, top, bottom]);
   const step = moments[film.moment]!;
@@ -172,10 +194,29 @@ function Losses({
   return (
     <>
       <path class={kind} d={line} />
-      {Number.isFinite(loss) && (
+      <Validation {...{ plot, placeOf, high, kind }} run={film.run} />
+      {loss! <= high && (
         <circle class="vt-dot" r={5} cx={plot.x.pixel(placeOf(step))} cy={plot.y.pixel(loss!)} />
       )}
     </>
+  );
+}
+
+/** The validation losses as dots, and a line down from the lowest. */
+function Validation({ plot, run, placeOf, high, kind }: Omit<LossesProps, "film"> & { run: Run }) {
+  const { moments, validation } = run;
+  const lowest = lowestValidation(run);
+  if (!lowest) return null;
+  const pointAt = (at: number) => [plot.x.pixel(placeOf(moments[at]!)), plot.y.pixel(validation[at]!)];
+  const shown = moments.flatMap((_, at) => (validation[at]! <= high ? pointAt(at).join(" ") : []));
+  const [x, y] = pointAt(lowest.at);
+  return (
+    <g class="vt-validation">
+      <path class={kind} d={`M${shown.join("L")}`} />
+      <path class={kind} d={shown.map((point) => `M${point}h0`).join("")} />
+      <path class="vt-lowest" d={`M${x} ${y}V${plot.bottom}`} />
+      <circle class="vt-lowest" r={7} cx={x} cy={y} />
+    </g>
   );
 }
 

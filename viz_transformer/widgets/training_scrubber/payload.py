@@ -104,6 +104,8 @@ def sentence_payload(runs: tuple[TrainingTrace, ...], sentence: int) -> dict[str
 
 def _run_payload(run: TrainingTrace) -> dict[str, Any]:
     losses = np.array([moment.losses for moment in run.moments], dtype="<f4")
+    validation = [moment.validation_loss for moment in run.moments]
+    measured = [np.nan if loss is None else loss for loss in validation] if any(validation) else []
     return {
         "name": sendable([run.name])[0],
         "task": run.task,
@@ -112,6 +114,7 @@ def _run_payload(run: TrainingTrace) -> dict[str, Any]:
         "moments": [int(moment.step) for moment in run.moments],
         "translations": [sendable(moment.translations) for moment in run.moments],
         "momentLosses": losses.tobytes(),  # [moment, sentence]
+        "validation": np.array(measured, dtype="<f4").tobytes(),  # [moment], or empty
         "steps": run.steps.astype("<f8").tobytes(),  # [record]
         "losses": run.losses.astype("<f4").tobytes(),  # [record]
     }

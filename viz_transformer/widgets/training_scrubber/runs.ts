@@ -18,6 +18,8 @@ export interface Run {
   translations: string[][];
   /** [moment, sentence] */
   momentLosses: Float32Array;
+  /** [moment], on sentences that the training does not show; empty where none was measured. */
+  validation: Float32Array;
   /** [record] */
   steps: Float64Array;
   /** [record] */
@@ -42,7 +44,7 @@ export interface Heads {
 }
 
 type Bytes<Sent, Names extends keyof Sent> = Omit<Sent, Names> & Record<Names, DataView>;
-export type SentRun = Bytes<Run, "momentLosses" | "steps" | "losses">;
+export type SentRun = Bytes<Run, "momentLosses" | "validation" | "steps" | "losses">;
 export interface SentHeads extends Pick<Heads, "kind" | "queries" | "keys"> {
   shape: [number, number, number, number];
   masked: DataView;
@@ -59,6 +61,7 @@ export interface Cell {
 export const readRun = (sent: SentRun): Run => ({
   ...sent,
   momentLosses: numbersOf(sent.momentLosses, Float32Array),
+  validation: numbersOf(sent.validation, Float32Array),
   steps: numbersOf(sent.steps, Float64Array),
   losses: numbersOf(sent.losses, Float32Array),
 });
@@ -126,21 +129,47 @@ export function stepAxis(runs: readonly Pick<Run, "moments" | "steps">[]) {
   };
 }
 
-const LOG_FACTOR = 20; // losses that span more stand on a logarithmic axis
+const RISES = 1.02; // times the lowest validation loss: what ends above this has turned
 
-/** The losses from the least to the most that are shown, and whether on a logarithmic axis. */
-export function lossRange(runs: readonly Pick<Run, "losses">[]): {
+/** Where the validation loss is lowest, and whether it rises after that; null where none was measured. */
+export function lowestValidation({ validation }: Pick<Run, "validation">) {
+  let at = -1;
+  validation.forEach((loss, moment) => {
+    if (loss < (validation[at] ?? Number.POSITIVE_INFINITY)) at = moment;
+  });
+  if (at < 0) return null;
+  const loss = validation[at]!;
+  return { at, loss, rises: validation.at(-1)! > RISES * loss };
+}
+
+const LOG_FACTOR = 20; // losses that span more stand on a logarithmic axis
+const CUT = 2; // times the lowest validation loss: higher losses would flatten its rise
+
+/**
+ * The losses from the least to the most that are shown, and whether on a logarithmic axis. Where a validation loss
+ * rises again the axis is even, and is cut so that this can be seen.
+ */
+export function lossRange(runs: readonly Pick<Run, "losses" | "validation">[]): {
   low: number;
   high: number;
   isLog: boolean;
+  isCut: boolean;
 } {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { losses } of runs)
-    for (const loss of losses)
+  for (const { losses, validation } of runs)
+    for (const loss of [...losses, ...validation])
       if (Number.isFinite(loss)) [low, high] = [Math.min(low, loss), Math.max(high, loss)];
-  if (low > high) return { low: 0, high: 1, isLog: false };
+  const cut = Math.max(
+    ...runs.flatMap((run) => {
+      const lowest = lowestValidation(run);
+      return lowest?.rises ? Math.max(CUT * lowest.loss, ...run.validation.slice(lowest.at)) : [];
+    }),
+  );
+  if (cut > 0 && cut < high) return { low: Math.min(0, low), high: cut, isLog: false, isCut: true };
+  if (low > high) return { low: 0, high: 1, isLog: false, isCut: false };
   const isLog = low > 0 && high > LOG_FACTOR * low;
-  return isLog ? { low, high, isLog } : { low: Math.min(0, low), high: Math.max(high, low + 1e-6), isLog };
+  const even = { low: Math.min(0, low), high: Math.max(high, low + 1e-6) };
+  return { ...(isLog ? { low, high } : even), isLog, isCut: false };
 }
 
 /** The loss's ticks at 1, 2 and 5 or 1 and 3 times the powers of ten; nothing where powers alone are enough. */
@@ -173,7 +202,7 @@ export function formatLoss(loss: number): string {
 
 /** The losses at a moment, in words. */
 export function lossesInWords(
-  { moments, steps, losses, momentLosses, sources }: Run,
+  { moments, steps, losses, momentLosses, validation, sources }: Run,
   moment: number,
   sentence: number,
 ): string {
@@ -181,7 +210,8 @@ export function lossesInWords(
   if (!losses.length) return own;
   const record = nearestValue(steps, moments[moment]!);
   const where = steps[record] === moments[moment] ? "" : ` (at step ${steps[record]})`;
-  return `training loss ${formatLoss(losses[record]!)}${where}, ${own}`;
+  const unseen = validation.length ? `, validation loss ${formatLoss(validation[moment]!)}` : "";
+  return `training loss ${formatLoss(losses[record]!)}${where}${unseen}, ${own}`;
 }
 
 const wordsOf = (text: string) => text.split(/\s+/).filter(Boolean);
@@ -232,13 +262,25 @@ export function rowEntropy(weights: readonly number[]): string {
   return `This row: −Σ w log₂ w = ${formatNumber(bits, 2)} bits, of at most log₂ ${weights.length} = ${formatNumber(most, 2)}${ofMost}`;
 }
 
+/** Where the validation loss is lowest and how it ends; empty where none was measured. */
+export function validationInWords(run: Pick<Run, "moments" | "validation">): string {
+  const lowest = lowestValidation(run);
+  if (!lowest) return "";
+  const { moments, validation } = run;
+  const end = `${formatLoss(validation.at(-1)!)} at the end`;
+  return `validation loss is lowest at step ${moments[lowest.at]}: ${formatLoss(lowest.loss)}; ${end}`;
+}
+
 /** The losses of all runs in words, for those who cannot see the curves. */
 export function curvesInWords(runs: readonly Run[], moments: readonly number[]): string {
-  const told = runs.map(({ name: given, losses, steps, moments: own }, index) => {
+  const told = runs.map((run, index) => {
+    const { name: given, losses, steps, moments: own } = run;
     const name = visible(given);
     if (!losses.length) return `${name}: no loss was recorded.`;
     const step = own[moments[index]!]!;
-    return `Loss of ${name}: from ${formatLoss(losses[0]!)} to ${formatLoss(losses.at(-1)!)} nats per token; ${formatLoss(losses[nearestValue(steps, step)]!)} at step ${step}.`;
+    const training = `Loss of ${name}: from ${formatLoss(losses[0]!)} to ${formatLoss(losses.at(-1)!)} nats per token; ${formatLoss(losses[nearestValue(steps, step)]!)} at step ${step}.`;
+    const validation = validationInWords(run);
+    return validation ? `${training} Its ${validation}.` : training;
   });
   return told.join(" ");
 }

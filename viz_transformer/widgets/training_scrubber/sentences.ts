@@ -2,7 +2,7 @@
 
 import { TASKS } from "../base/kinds.ts";
 import { named, percent, type Piece, plainText, shortened } from "../base/text.ts";
-import { type Cell, compareWords, headAtMoment } from "./runs.ts";
+import { type Cell, compareWords, headAtMoment, validationInWords } from "./runs.ts";
 import type { Side } from "./view.tsx";
 
 const [LETTERS, LONG] = [18, 80]; // of a run's name and of a text
@@ -45,7 +45,7 @@ export function headlineOf(sides: readonly Side[]): Piece[] {
   return [step + verdicts.join("; ")];
 }
 
-/** One run: how the weight that is followed begins and ends; two: the weight that is pointed at, or the right text. */
+/** One run: how the weight that is followed begins and ends, and where the validation loss is lowest; two: the weight that is pointed at, or the right text. */
 export function lineOf(sides: readonly Side[]): Piece[] {
   const [first] = sides as [Side];
   const { run, sentence, entry, pointed, followed } = first;
@@ -60,5 +60,6 @@ export function lineOf(sides: readonly Side[]): Piece[] {
     const share = percent(weightAt(first, at, pointed ?? followed));
     return `${share} at step ${run.moments[at]}`;
   });
-  return [`It is ${begin} and ${end}.`];
+  const validation = validationInWords(run);
+  return [`It is ${begin} and ${end}.${validation && ` The ${validation}.`}`];
 }

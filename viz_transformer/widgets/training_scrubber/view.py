@@ -31,7 +31,8 @@ _ABOUT = (
     "the text becomes right, and the weights of the heads, nearly equal at first, become sharper. The "
     "pictures above the loss are one head at some of the moments, each above its step. The decoder's "
     "input is always the right text, so its words are the same at every moment. Choose a cell to follow "
-    "its weight."
+    "its weight. Dots are the loss on sentences that the training does not show, where it was measured, "
+    "and a ring is around the lowest."
 )
 _ABOUT_TWO = (
     " Two runs are shown side by side: on the right is the moment of the second whose step is nearest."

@@ -301,7 +301,7 @@ function Drive({
   return (
     <div
       class="vt-drive"
-      style={{ height: `${driveHeight(frame.unit, films.length, isLow, frame.width < NARROW)}px` }}
+      style={{ height: `${driveHeight(frame.unit, films, isLow, frame.width < NARROW)}px` }}
     >
       {buttons}
       <Curve {...{ frame, films, isLow }} told={momentInWords(sides[0]!)} onMoment={go} />
