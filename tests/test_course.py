@@ -45,7 +45,7 @@ SECRETS = {
     "3 predict-shift": ("So only differences count", "factor cancels"),
     "3 predict-width": ("one key gets 0.95", "22.6"),
     "scoring predict-variance": ("so its variance is `d_k`", "independent numbers add up"),
-    "scoring predict-slope": ("at most 0.25", "*undecided*"),
+    "scoring predict-slope": ("at most 0.25", "row of equal weights learns fastest"),
     "scoring predict-shape": ("nine",),
     "4 predict-weight": ("1.44", "4.2"),
     "4 predict-value": ("queries and keys alone", "changes the output, and no weight"),

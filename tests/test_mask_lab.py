@@ -95,7 +95,7 @@ def page() -> dict[str, Any]:
     names = {
         "composition": "composeMask",
         "presets": "PRESETS",
-        "code": "maskCode",
+        "libraries": "maskCode",
         "requests": "maskRequest, whyNotLonger",
         "leaks": "UNMOVED",
     }

@@ -243,7 +243,7 @@ def test_impossible_trainings_get_one_line(table: Path, tmp_path: Path, capsys) 
         f"train --pairs {tmp_path}/none --out {own}": "none",
         f"{from_table} --resume": "no checkpoint folder",
         f"{from_table} --words --piece-dropout 0.1": "piece_dropout=0.1 needs pieces of words",
-        f"{from_table} --words --tokens 300": "--tokens says how many pieces",
+        f"{from_table} --words --tokens 300": "--tokens sets how many pieces",
         f"{from_table} --tokens 100": "n_tokens=100 is too small",
         f"train en-es --tokens 300 --out {own}": "--tokens is for a training on your own pairs",
         f"train masked-model --words --out {own}": "--words is for a training on your own pairs",
