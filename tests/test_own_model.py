@@ -190,7 +190,7 @@ def test_an_edited_file_keeps_its_edits_and_a_broken_one_stops_nothing(
     cell("from my_transformer import attend, softmax")
     assert cell("attend.__module__, softmax.__module__") == (own_model.LENT, own_model.NAME)
     told = capsys.readouterr().err
-    assert told.startswith("my_transformer.py has an error, which you can mend (SyntaxError: ")
+    assert told.startswith("my_transformer.py has an error, which you can correct (SyntaxError: ")
     assert told.endswith("; lent until then: attend.\n")
     assert text() == broken
     for whole in ("(", "\0", "raise SystemExit", "import my_transformer_of_nobody"):

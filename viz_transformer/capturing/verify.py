@@ -70,8 +70,8 @@ def check_returned(
     comparison = _Comparison(kept, selection, mask[0].bool() if getattr(mask, "ndim", 0) == 2 else None)
     with comparison:
         forward()
-    if comparison.apart:
-        (kind, number), (difference, head) = next(iter(comparison.apart.items()))
+    if comparison.different:
+        (kind, number), (difference, head) = next(iter(comparison.different.items()))
         head = head if selection.heads is None else selection.heads[head]
         raise UserError(
             f"{type(model).__name__} returned other weights than it attended by: of the {kind} attention, "
@@ -95,7 +95,7 @@ class _Comparison(AttentionRecorder):
         self._selection = selection
         self._tokens = tokens  # bool [position], False at padding
         #: Of each layer that only other weights fit: how far the nearest are apart, and in which head.
-        self.apart: dict[tuple[str, int], tuple[float, int]] = {}
+        self.different: dict[tuple[str, int], tuple[float, int]] = {}
 
     def _record(self, weights: Tensor, **_: Any) -> None:
         if weights.ndim < 3:
@@ -107,9 +107,9 @@ class _Comparison(AttentionRecorder):
                 continue
             if found[0] <= (_ROUNDING if _is_exact(returned) else _MOVED):
                 del self.left[place]
-                self.apart.pop(place, None)
+                self.different.pop(place, None)
                 return
-            self.apart[place] = min(found, self.apart.get(place, found))
+            self.different[place] = min(found, self.different.get(place, found))
 
     def _difference(self, seen: Tensor, returned: Tensor, number: int) -> tuple[float, int] | None:
         """Return how far two maps [head, query, key] are apart, and in which head most; None of others.
@@ -125,11 +125,11 @@ class _Comparison(AttentionRecorder):
         attends = (returned != 0).any(dim=-1, keepdim=True) & (seen != 0).any(dim=-1, keepdim=True)
         if self._tokens is not None and len(self._tokens) == returned.shape[-2]:
             attends = attends & self._tokens[:, None]  # [head, query, 1]
-        apart = (seen.float() - returned.float()).abs() * attends  # [head, query, key]
+        difference = (seen.float() - returned.float()).abs() * attends  # [head, query, key]
         if _is_exact(returned):
-            differences = apart.amax(dim=(-2, -1))  # [head]
+            differences = difference.amax(dim=(-2, -1))  # [head]
         else:
-            differences = apart.sum(dim=(-2, -1)) / 2 / attends.sum(dim=(-2, -1)).clamp(min=1)  # [head]
+            differences = difference.sum(dim=(-2, -1)) / 2 / attends.sum(dim=(-2, -1)).clamp(min=1)  # [head]
         head = int(differences.argmax())
         return float(differences[head]), head
 
