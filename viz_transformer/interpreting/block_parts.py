@@ -26,7 +26,7 @@ class BlockPart:
     """One part of a model, as it ran.
 
     Attributes:
-        key: where it stands, such as ``"decoder.0.self_attention"``.
+        key: its place, such as ``"decoder.0.self_attention"``.
         kind: ``"tokens"``, ``"embedding"``, ``"positions"``, ``"norm"``, ``"self_attention"``,
             ``"masked_self_attention"``, ``"cross_attention"``, ``"feed_forward"``, ``"add"``, ``"add_norm"``,
             ``"last_norm"``, ``"output"`` or ``"rest"``.
@@ -229,7 +229,7 @@ class _Counted:
 
 
 def _opens(events: list[_Event], at: int) -> bool:
-    """Return whether there is a norm that stands before a part, and not after one in the same branch."""
+    """Return whether there is a norm that precedes a part, and does not follow one in the same branch."""
     if at + 1 >= len(events) or events[at].kind != "norm":
         return False
     # Between two parts the first norm of several closes a branch, and the last opens the next.

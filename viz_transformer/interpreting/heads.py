@@ -131,7 +131,7 @@ def head_outputs(model: nn.Module, *inputs: Any, **named: Any) -> dict[str, NDAr
         named: likewise, by name.
 
     Returns:
-        For each kind of attention float32 [layer, head, position, d_head]: what stands in the
+        For each kind of attention float32 [layer, head, position, d_head]: the
         input of the output projection. ``"cross"`` has the decoder's positions.
 
     Raises:
@@ -213,7 +213,7 @@ def _pre_hook(site: AttentionSite, rewrite: Rewrite) -> Callable[..., tuple[tupl
 
 
 def _through(site: AttentionSite, rewrite: Rewrite, joined: Tensor) -> Tensor:
-    """Rewrite heads' outputs that stand side by side, [..., position, n_heads · d_head]."""
+    """Rewrite heads' outputs that are side by side, [..., position, n_heads · d_head]."""
     heads = joined.unflatten(-1, (site.n_heads, site.d_head))  # [..., position, head, d_head]
     batched = heads.reshape(-1, *heads.shape[-3:])  # [batch, position, head, d_head]
     changed = rewrite(batched)
@@ -267,7 +267,7 @@ class _InsideMultiHead(TorchFunctionMode):
 
 
 def _is_call_of(attention: Any, call: inspect.BoundArguments) -> bool:
-    """Tell a module by its matrix of values: in a block inside another, the projection is an identity."""
+    """Recognise a module by its matrix of values: in a nested block, the projection is an identity."""
     if attention.in_proj_weight is not None:
         return call.arguments["in_proj_weight"] is attention.in_proj_weight
     return call.arguments.get("v_proj_weight") is attention.v_proj_weight

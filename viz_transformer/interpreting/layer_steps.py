@@ -224,7 +224,7 @@ def _rotations(given: tuple[Tensor, Tensor] | None, d_head: int) -> Iterator[_Ro
 
 
 def _scalings(site: AttentionSite) -> Iterator[dict[str, Any]]:
-    """Yield what may divide the scores: what the module says, √d_head, nothing."""
+    """Yield what may divide the scores: what the module gives, √d_head, or 1."""
     given = getattr(site.attention, "scaling", None)
     if isinstance(given, int | float) and given > 0 and not math.isclose(given, site.d_head**-0.5):
         yield {"scale": given != 1, "divisor": None if given == 1 else 1 / given}

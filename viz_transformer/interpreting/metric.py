@@ -39,7 +39,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Classes:
-    """What a classifier tells apart, in the order of its logits."""
+    """The classes of a classifier, in the order of its logits."""
 
     names: tuple[str, ...]
 
@@ -128,7 +128,7 @@ def read_metric(
         metric: None is the token or class that the model itself puts first, also as the first of two.
         logits: the model's own, [position, vocab], or of a classifier [1, class].
         namer: as in `token_names`.
-        place: where the logits of tokens stand.
+        place: the position of the logits of tokens.
         ids: the tokens that were read, [position], which a span is taken of.
         writes: whether logits score the next token, and not the one at their own position.
 

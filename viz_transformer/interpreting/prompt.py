@@ -76,7 +76,7 @@ class Prompt:
         return isinstance(self.namer, Classes)
 
     def index_of(self, position: int | None) -> int:
-        """Return where logits stand, counted from 0; −1 is the last, and None the gap or else the last.
+        """Return the position of the logits, counted from 0; −1 is the last, and None the gap or else the last.
 
         Raises:
             UserError: if the prompt has no such position.
@@ -211,7 +211,7 @@ def _read(model: nn.Module, prompt: Any, tokenizer: Any, side: str) -> Prompt:
 
 
 def _only_ids(named: Mapping[str, Any]) -> Any:
-    """Return the ids of what a tokenizer returned, if nothing beside them changes what is read."""
+    """Return the ids of what a tokenizer returned, unless something beside them changes what is read."""
     plain = {"attention_mask": 1, "token_type_ids": 0}
     for name, value in named.items():
         if name != "input_ids" and not (name in plain and (torch.as_tensor(value) == plain[name]).all()):
@@ -276,7 +276,7 @@ def _n_positions(model: Any, features: Mapping[str, Any]) -> int:
 
 
 def _classes_of(model: nn.Module, prompt: Prompt, kinds: set[str]) -> Classes | None:
-    """Return the classes that a model scores; None if it scores each position, or nothing."""
+    """Return the classes that a model scores; None if it scores each position, or none."""
     if "decoder" in kinds and not type(model).__name__.endswith("ForSequenceClassification"):
         return None
     with evaluating(model):

@@ -30,9 +30,9 @@ from viz_transformer.tracing import capture
 from viz_transformer.tracing.labels import encode
 from viz_transformer.tracing.restore import evaluating
 
-#: So many of the likeliest classes or tokens are told.
+#: So many of the likeliest classes or tokens are listed.
 _MOST_LIKELY = 8
-#: What stands in place of a text, where a model reads none.
+#: What replaces the text of a model that reads none.
 _LABELS = {"pixel_values": "a picture"}
 
 
@@ -43,7 +43,7 @@ class HuggingFaceScores:
         model: the model; it stays as it is.
         tokenizer: turns a text into its input; None of pictures and sounds.
         task: as of a model that writes one word.
-        text: what it reads at first, or what stands in its place.
+        text: what it reads at first, or what replaces it.
     """
 
     task = "translate"
@@ -52,7 +52,7 @@ class HuggingFaceScores:
         """Join a model and what it reads: a text, or what a processor returned of one picture or sound.
 
         Raises:
-            UserError: if it scores nothing, or there is nothing to read.
+            UserError: if it has no scores, or nothing was given to read.
         """
         self.model = model
         self.tokenizer = tokenizer
