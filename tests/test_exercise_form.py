@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
@@ -33,7 +34,6 @@ from viz_transformer.widgets.exercise_form import ExerciseForm
 from viz_transformer.widgets.explorer import explore
 
 EVERY = [each for lesson in LESSONS for each in exercises_of(lesson)]
-FORMS = {each.name: form_of(each) for each in EVERY}
 IN_PAGE = [each for each in EVERY if isinstance(each.wanted, Number | Array | Choice)]
 SCRIPTS = {"check": "widgets/exercise_form/checking.ts"}
 #: What the forms make of answers: verdict and message, or why one is not checked.
@@ -41,6 +41,12 @@ ANSWER = """(forms) => forms.map(({ asked, answers }) => answers.map((answer) =>
   const { passed, message } = check(asked, answer);
   return passed === undefined ? message : `${passed ? "Right." : "Not yet."} ${message}`.trim();
 }))"""
+
+
+@cache
+def form_in_page(name: str) -> dict[str, Any] | None:
+    """The form of an exercise of the course; the clinic's take a second each."""
+    return form_of(exercise(name))
 
 
 def answers_to(wanted: Number | Array | Choice) -> Iterator[Any]:
@@ -111,7 +117,7 @@ def test_every_answer_gets_python_s_words() -> None:
 
 
 def test_every_exercise_of_the_course_has_a_form() -> None:
-    without = {each.name for each in EVERY if not FORMS[each.name]}
+    without = {each.name for each in EVERY if not form_in_page(each.name)}
     assert without == {"1.2"}  # a head is chosen in the view that the lesson shows
     assert form_of(Exercise("x.1", "Many", Array(np.zeros(41)))) is None
     # How long a row is may be the question: 2.1 has three ids, and one of its mistakes four.
@@ -188,7 +194,7 @@ STEPS = Exercise("x.1", "Steps", Function(rescaled, numbers, (Mistake(by_the_var
 def test_lines_are_right_in_every_order_in_which_python_computes_the_same() -> None:
     forms, asked = [], []
     for one in (STEPS, *EVERY):
-        form = form_of(one) if one is STEPS else FORMS[one.name] or {}
+        form = form_of(one) if one is STEPS else form_in_page(one.name) or {}
         right = [at for at, (_, wrong) in enumerate(form.get("lines", [])) if wrong is None]
         if 0 < len(right) < 8:
             forms.append({"asked": form, "orders": list(permutations(right))})
@@ -280,7 +286,7 @@ ALSO_ACCEPTED = {
 
 def test_gaps_are_right_where_python_says_so_and_each_other_choice_is_told_why() -> None:
     wrong = {}
-    for one, form in [(each, FORMS[each.name]) for each in EVERY if each.gaps]:
+    for one, form in [(each, form_in_page(each.name)) for each in EVERY if each.gaps]:
         right = [gap["value"] for gap in form["gaps"]]
         for at, gap in enumerate(form["gaps"]):
             if {each for each, _ in gap["mistakes"]} != {*gap["options"]} - {gap["value"]}:
@@ -296,7 +302,7 @@ def test_gaps_are_right_where_python_says_so_and_each_other_choice_is_told_why()
 def test_a_fault_is_repaired_by_changing_its_lines() -> None:
     """Each combination of changes gets Python's words; leaving the excerpt as it is gets none."""
     clinic = exercises_of("clinic")
-    forms = [{"asked": FORMS[one.name], "answers": []} for one in clinic]
+    forms = [{"asked": form_in_page(one.name), "answers": []} for one in clinic]
     for form in forms:
         form["answers"] = [chosen for chosen, _, _ in form["asked"]["checks"]]
     for one, form, told in zip(clinic, forms, answers_in_node(SCRIPTS, ANSWER, forms), strict=True):

@@ -13,9 +13,9 @@ import transformers as hf
 import viz_transformer as vt
 from tests.support.capture_zoo import inputs_of, make
 from tests.support.huggingface_models import sized
+from viz_transformer.capturing import verify
+from viz_transformer.capturing.verify import LISTED, is_as_its_class, is_verified, verified_classes
 from viz_transformer.errors import UserError
-from viz_transformer.tracing import verify
-from viz_transformer.tracing.verified_classes import LISTED, is_as_its_class, is_verified, verified_classes
 
 IDS, NAMES = [3, 5, 7, 9], list("abcd")
 

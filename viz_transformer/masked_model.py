@@ -18,7 +18,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.model import EncoderOnly, TracedEncoderOnly
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.model.threads import threads_for
-from viz_transformer.text_model import TextModel, array, log_probs_of, stack
+from viz_transformer.text_model import TextModel, log_probs_of
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.vocabulary import MASK, Vocabulary
 
@@ -85,13 +85,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
             UserError: as `fill`, but for the number of gaps.
         """
         ids = self.ids(text)
-        with threads_for(self.config):
-            output = self.traced_model(torch.tensor([ids], device=self._device), interventions=interventions)
-        return ForwardTrace(
-            source_tokens=self.vocabulary.tokens_of(ids),
-            encoder_attention=stack(output.encoder_attention),
-            source_positions=array(output.source_positions),
-        )
+        return self._trace_of(self._run(ids, interventions=interventions), ids, [], None)
 
     @torch.no_grad()
     def log_probs(self, text: str, interventions: Interventions | None = None) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.support.ui_jupyterlab import LabPage, next_frames
+from tests.support.ui_lessons import open_curtains
 from tests.support.ui_sweep import ROOT
 from tests.support.ui_views import EVERY_VIEW
 from tests.support.ui_windows import LAPTOP, SMALL, kernels_find_this_clone
@@ -26,6 +27,7 @@ def test_every_view_is_drawn_in_light_and_in_dark(lab: LabPage) -> None:
     with kernels_find_this_clone():
         lab.open_cells(first, *(f"EVERY_VIEW[{name!r}]()" for name in EVERY_VIEW))
     lab.run_all()
+    open_curtains(lab.page)  # predictions hide the views below them
     faults = {}
     for theme, size in (("light", LAPTOP), ("dark", SMALL)):
         lab.set_theme(theme)

@@ -207,9 +207,7 @@ def _with_scores(
 ) -> ForwardTrace:
     """Return the trace whose kinds with a bias attend by the softmax of other scores.
 
-    Args:
-        trace: the trace.
-        scores_of: from weights and bias, each [layer, head, query, key], to such scores.
+    `scores_of` makes them of weights and bias, each [layer, head, query, key].
     """
     changes: dict[str, Any] = {}
     for kind in trace.kinds:

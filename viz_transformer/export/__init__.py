@@ -11,11 +11,22 @@ import ipywidgets
 from viz_transformer._files import given_path
 from viz_transformer._text import given_heading
 from viz_transformer.errors import UserError
-from viz_transformer.export.carried import carried_part, smaller_part
-from viz_transformer.export.embedding import place_beside, write_lines
-from viz_transformer.export.page import check_replaceable, check_size, page_pieces, write_page
-from viz_transformer.export.page_parts import expected_bytes, parts_of_live, ready_for_export
-from viz_transformer.export.page_progress import progress_line
+from viz_transformer.export.page import (
+    check_replaceable,
+    check_size,
+    page_pieces,
+    place_beside,
+    progress_line,
+    write_lines,
+    write_page,
+)
+from viz_transformer.export.page_parts import (
+    carried_part,
+    expected_bytes,
+    parts_of_live,
+    ready_for_export,
+    smaller_part,
+)
 from viz_transformer.widgets.base.static_fallback import shown_text
 from viz_transformer.widgets.base.view import View
 

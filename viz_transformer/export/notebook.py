@@ -27,11 +27,9 @@ from viz_transformer.export.page import (
     write_page,
 )
 from viz_transformer.export.page_parts import PageParts
-from viz_transformer.export.pictures import with_smaller_pictures
 from viz_transformer.export.sections import Section, sections_of
-from viz_transformer.export.stills import with_drawn_pictures
-from viz_transformer.export.stored_widgets import StoredWidgets
-from viz_transformer.export.view_descriptions import DESCRIBE_CELL, DESCRIPTIONS, FORMS
+from viz_transformer.export.stills import with_drawn_pictures, with_smaller_pictures
+from viz_transformer.export.stored_widgets import DESCRIBE_CELL, DESCRIPTIONS, FORMS, StoredWidgets
 
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 _STILL = 'class="vt-still"'
@@ -41,10 +39,10 @@ _LOST = (
     '<p class="vt-note">The view that stood here was saved without its state, or by another version. Run the '
     "notebook and save it again, or convert it with --execute.</p>"
 )
-#: Where a view stands in the HTML of the cells while this is sanitised.
+#: In the place of a view while the HTML of the cells is sanitised.
 _PLACE = '<div class="vt-place-{}"></div>'
 _PLACES = re.compile(_PLACE.format(r"(\d{1,9})"))
-#: How many of the names of what was left out are said.
+#: How many names of what was left out are listed.
 _MOST_NAMED = 12
 
 _CODE = re.compile(r'<div class="highlight.*?</pre>', re.DOTALL)
@@ -52,7 +50,7 @@ _CODE = re.compile(r'<div class="highlight.*?</pre>', re.DOTALL)
 #: marking them up took 1.5% of the course's bytes.
 _PLAIN = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
 
-# Outputs have styles of their own, as attributes; nothing may be fetched.
+# Outputs have styles of their own, as attributes; a page may fetch no file.
 _POLICY = {
     "style-src": ["'unsafe-inline'"],
     "img-src": ["data:", "blob:"],
@@ -63,14 +61,14 @@ _POLICY = {
 
 @dataclass(frozen=True)
 class NotebookPage:
-    """A notebook, converted but for what stands around it.
+    """A notebook, converted but for what surrounds it.
 
     Attributes:
         title: its first heading, or the file's name.
         body: the HTML of its cells.
         parts: its views.
         sections: what its headings divide it into.
-        allowed: the hashes of scripts that stand in its frames.
+        allowed: the hashes of the scripts in its frames.
         left_out: what it leaves out of the notebook, in a sentence; empty if nothing.
     """
 
@@ -132,12 +130,7 @@ def notebook_html(
 def convert(
     notebook: Path, *, execute: bool = False, environment: Mapping[str, str] = os.environ
 ) -> NotebookPage:
-    """Return a notebook's cells and views; see `notebook_html`. A kernel runs in `environment`.
-
-    Raises:
-        UserError: if nbconvert is not installed, or a cell raises.
-        FileError: if the notebook cannot be read.
-    """
+    """Return a notebook's cells and views; see `notebook_html`. A kernel runs in `environment`."""
     read = _read(notebook)
     descriptions = _run(read, notebook, environment) if execute else {}
     try:

@@ -174,11 +174,7 @@ def _converted(page: Page) -> NotebookPage:
 
 
 def read_page(notebook: Path) -> Page:
-    """Return a notebook's title and question.
-
-    Raises:
-        FileError: if it cannot be read.
-    """
+    """Return a notebook's title and question."""
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
         texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]

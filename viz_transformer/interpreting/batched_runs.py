@@ -18,10 +18,10 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer._work import between_parts
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.interpreting.heads import Rewrite, interventions, rewritten, site_of
 from viz_transformer.interpreting.sites import AttentionSite, find_sites
 from viz_transformer.model.interventions import HeadChange
-from viz_transformer.tracing.restore import evaluating
 
 #: So many positions at most are in one batch of changes: a layer's numbers then still fit a cache.
 MOST_POSITIONS = 512

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from viz_transformer.capturing.running import evaluating, uncompiled
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.patterns import FixedPatterns, fix_inside_multi_head
 from viz_transformer.interpreting.sites import AttentionSite, find_sites
 from viz_transformer.model.interventions import HeadChange, Interventions, change_outputs
-from viz_transformer.tracing.restore import evaluating, uncompiled
 
 #: Given the heads' outputs [batch, position, head, d_head], it returns what replaces them.
 Rewrite = Callable[[Tensor], Tensor]

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.metric import (
     MetricLike,
@@ -28,7 +29,6 @@ from viz_transformer.interpreting.stream import (
 )
 from viz_transformer.interpreting.stream_parts import Added, FrozenNorm, added_by_blocks, exact, not_added
 from viz_transformer.trace import LogitAttribution
-from viz_transformer.tracing.restore import evaluating
 
 
 def direct_logit_attribution(

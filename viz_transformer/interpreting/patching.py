@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.batched_runs import KeptRun, agree
 from viz_transformer.interpreting.heads import rewritten
@@ -20,7 +21,6 @@ from viz_transformer.interpreting.prompt import PromptLike, read_prompt, run
 from viz_transformer.interpreting.sites import AttentionSite, find_sites
 from viz_transformer.interpreting.stream import Stream, before, find_blocks, read_stream
 from viz_transformer.trace import KINDS, PatchingMap
-from viz_transformer.tracing.restore import evaluating
 
 
 def patching(

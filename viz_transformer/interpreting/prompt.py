@@ -10,6 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from viz_transformer.capturing.arguments import TokenLabels, encode, labels_of_ids
+from viz_transformer.capturing.generating import most_written, write
+from viz_transformer.capturing.huggingface import OUTPUT_ARGUMENTS, used_by
+from viz_transformer.capturing.inputs import AXES, as_ids, as_input, device_of, forward_parameters
+from viz_transformer.capturing.running import evaluating, within_sizes
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.heads import rewritten
 from viz_transformer.interpreting.metric import (
@@ -23,12 +28,6 @@ from viz_transformer.interpreting.metric import (
     token_names,
 )
 from viz_transformer.interpreting.sites import find_sites
-from viz_transformer.tracing.huggingface import OUTPUT_ARGUMENTS, used_by
-from viz_transformer.tracing.inputs import AXES, as_ids, as_input, device_of, forward_parameters
-from viz_transformer.tracing.labels import TokenLabels, encode, labels_of_ids
-from viz_transformer.tracing.restore import evaluating
-from viz_transformer.tracing.sizes import within_sizes
-from viz_transformer.tracing.written_text import most_written, write
 from viz_transformer.vocabulary import Tokeniser
 
 #: What may be given as a prompt: a text, its token ids, or a model's inputs by name.

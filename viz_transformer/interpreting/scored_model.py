@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from viz_transformer._text import given_text
+from viz_transformer.capturing import capture
+from viz_transformer.capturing.arguments import encode
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.batched_runs import BatchedRuns
 from viz_transformer.interpreting.heads import interventions
@@ -26,9 +29,6 @@ from viz_transformer.interpreting.metric import (
 )
 from viz_transformer.model.interventions import HeadChange, Interventions
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.tracing import capture
-from viz_transformer.tracing.labels import encode
-from viz_transformer.tracing.restore import evaluating
 
 #: So many of the likeliest classes or tokens are listed.
 _MOST_LIKELY = 8

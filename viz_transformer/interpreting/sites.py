@@ -13,8 +13,8 @@ from typing import Any
 
 from torch import nn
 
+from viz_transformer.capturing.running import OF_A_MODEL, place_of
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.watched_layers import OF_A_MODEL, place_of
 
 _BEFORE, _AFTER = r"(to_?|w_?|linear_?)?", r"(_?[ab])?(_?(proj|projection|lin|linear|layer|head|attn|net))?"
 _QUERY, _KEY, _VALUE, _KEY_VALUE = (

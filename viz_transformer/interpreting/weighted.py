@@ -13,6 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from viz_transformer.capturing import capture
+from viz_transformer.capturing.inputs import TRACED
+from viz_transformer.capturing.running import attention_implementation, evaluating
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.metric import MetricLike, logits_in, one_metric
 from viz_transformer.interpreting.prompt import Prompt, PromptLike, read_prompt, run_whole
@@ -20,9 +23,6 @@ from viz_transformer.interpreting.sites import AttentionSite, find_sites
 from viz_transformer.interpreting.stream import before
 from viz_transformer.interpreting.stream_parts import exact
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
-from viz_transformer.tracing import capture
-from viz_transformer.tracing.inputs import TRACED
-from viz_transformer.tracing.restore import attention_implementation, evaluating
 
 _PRODUCTS = frozenset({torch.matmul, torch.bmm, Tensor.matmul, Tensor.bmm, Tensor.__matmul__})
 

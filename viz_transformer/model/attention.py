@@ -251,30 +251,22 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             keys_values = cache.update(keys_values)
         query = self._split_heads(self.w_q(query_input))  # [batch, head, query, d_head]
-        query = self._turn(query, start)
+        if self.rotary is not None and start is not None:
+            query = self.rotary(query, start)
         dropout = self.dropout if self.training else 0.0
         heads, weights = attention(query, *keys_values, mask, dropout, self.score)
-        return self.w_o(self._merge_heads(heads)), weights
+        x = heads.transpose(1, 2).flatten(-2)  # [batch, position, d_model]
+        return self.w_o(x), weights
 
     def keys_values(self, x: Float[Tensor, "batch key d_model"], start: int | None = 0) -> KeysValues:
         """Project a sequence, its first word at `start`, to the keys and values of every head."""
-        keys = self._turn(self._split_heads(self.w_k(x)), start)  # [batch, head, key, d_head]
+        keys = self._split_heads(self.w_k(x))  # [batch, head, key, d_head]
+        if self.rotary is not None and start is not None:
+            keys = self.rotary(keys, start)
         return KeysValues(keys, self._split_heads(self.w_v(x)))
-
-    def _turn(
-        self, x: Float[Tensor, "batch head position d_head"], start: int | None
-    ) -> Float[Tensor, "batch head position d_head"]:
-        """Turn queries or keys by their positions, if these are rotary."""
-        return x if self.rotary is None or start is None else self.rotary(x, start)
 
     def _split_heads(
         self, x: Float[Tensor, "batch position d_model"]
     ) -> Float[Tensor, "batch {self.n_heads} position {self.d_head}"]:
         x = x.unflatten(-1, (self.n_heads, self.d_head))  # [batch, position, head, d_head]
         return x.transpose(1, 2)  # [batch, head, position, d_head]
-
-    def _merge_heads(
-        self, heads: Float[Tensor, "batch {self.n_heads} position {self.d_head}"]
-    ) -> Float[Tensor, "batch position d_model"]:
-        x = heads.transpose(1, 2)  # [batch, position, head, d_head]
-        return x.flatten(-2)  # [batch, position, d_model]

@@ -267,11 +267,7 @@ class ScoreParts:
 
 
 def _freeze(record: Any, **shapes: tuple[int, ...]) -> None:
-    """Check each array's shape, and keep a read-only copy.
-
-    Raises:
-        UserError: if one has another shape.
-    """
+    """Check each array's shape, and keep a read-only copy."""
     for name, shape in shapes.items():
         array = np.array(getattr(record, name))  # a copy: what was found does not change later
         if array.shape != shape:

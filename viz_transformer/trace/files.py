@@ -81,11 +81,7 @@ def load_trace(
 
 
 def _refuse_oversized(path: Path, name: str) -> None:
-    """Refuse a file that would take far more memory than its own size, before any of it is read.
-
-    Raises:
-        ValueError: if it would.
-    """
+    """Refuse a file that would take far more memory than its own size, before any of it is read."""
     with zipfile.ZipFile(path) as archive:
         sizes = {each.filename: each.file_size for each in archive.infolist()}
     most = unpacked_limit(path.stat().st_size)

@@ -19,7 +19,7 @@ from viz_transformer.interpreting.layer_steps import layer_steps
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.model import EncoderOnly, Transformer, attend
 from viz_transformer.model.autoregressive import AutoregressiveModel
-from viz_transformer.model.families.embedding import Embedding
+from viz_transformer.model.families import Embedding
 from viz_transformer.model.layers import DecoderLayer, FeedForward, Residual
 from viz_transformer.model.masks import causal_mask
 from viz_transformer.model.positional import embedding_scale, make_positions, sinusoidal_encoding

@@ -214,13 +214,10 @@ class PositionLab(View):
 
     def figure(self) -> Figure:
         """Return table, curves, likeness and shift as one matplotlib figure."""
-        import matplotlib.pyplot as plt
-
         from viz_transformer import plots
-        from viz_transformer.plots.text_in_files import TextFigure
+        from viz_transformer.plots.figures import new_figure
 
-        figure = plt.figure(figsize=(13, 11), layout="constrained", FigureClass=TextFigure)
-        plt.close(figure)  # or pyplot would show it a second time
+        figure = new_figure(13, 11, layout="constrained")
         axes = figure.subplot_mosaic(
             [[*["table"] * 3, *["wave"] * 3], [*["table"] * 3, *["by"] * 3], [*"aabbcc"]]
         )
