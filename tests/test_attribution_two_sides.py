@@ -24,9 +24,9 @@ from viz_transformer.attribution import (
     patching,
     value_weighted,
 )
+from viz_transformer.capturing.inputs import TRACED
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting import AttentionSite, find_sites
-from viz_transformer.capturing.inputs import TRACED
 
 SOURCE, OTHER, TARGET = [5, 9, 7, 12, 8], [5, 9, 11, 12, 8], [0, 6, 11, 10]
 TOKEN, AGAINST = 9, 3

@@ -75,7 +75,7 @@ class Prompt:
         return isinstance(self.namer, Classes)
 
     def index_of(self, position: int | None) -> int:
-        """Return the position of the logits, counted from 0; −1 is the last, and None the gap or else the last.
+        """Return the position of the logits, from 0; −1 is the last, and None the gap or else the last.
 
         Raises:
             UserError: if the prompt has no such position.
