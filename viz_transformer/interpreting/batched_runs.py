@@ -286,11 +286,7 @@ class BatchedRuns:
             self._size = max(1, min(MOST_POSITIONS // self._kept.n_positions, _MOST_BYTES // n_bytes))
 
     def outputs(self, changes: Sequence[HeadChange]) -> Iterator[Any]:
-        """Yield what the model returns under each change; the one that is read must not be needed later.
-
-        Raises:
-            UserError: if the model has no such head.
-        """
+        """Yield what the model returns under each change; the one that is read must not be needed later."""
         done = 0
         while done < len(changes):
             batch = changes[done : done + self._size]

@@ -86,9 +86,6 @@ def read_blocks(
     Args:
         model: a model of Hugging Face's with one stack of blocks.
         run: lets the model read a text, and returns its attention.
-
-    Raises:
-        UserError: if the model's blocks are not found, or it has two stacks.
     """
     ran = _Run(_blocks_of(model))
     if len({site.kind for block in ran.blocks for site in block.sites}) > 1:

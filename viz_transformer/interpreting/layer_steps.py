@@ -88,10 +88,6 @@ def layer_steps(model: nn.Module, run: Callable[[], ForwardTrace], kind: str, la
         run: lets the model read a text, and returns its attention.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
         layer: counted from 0 among the layers of that kind.
-
-    Raises:
-        UserError: if there is no such layer, it is too large for a view, or its weights are not those of
-            queries, keys, a mask and positions that turn them.
     """
     sites = [site for site in find_sites(model) if site.kind == kind]
     if not 0 <= layer < len(sites):

@@ -73,9 +73,6 @@ def token_id(namer: Any, token: str | int, n_scored: int) -> int:
         namer: as in `token_names`.
         token: an id, or a text that is one token: ``" Paris"``, or the token itself, ``"ĠParis"``.
         n_scored: how many tokens or classes the model scores.
-
-    Raises:
-        UserError: if it is none, or several.
     """
     one, all_of_them = ("class", "classes") if isinstance(namer, Classes) else ("token", "tokens")
     if isinstance(token, int) and not isinstance(token, bool):
@@ -131,9 +128,6 @@ def read_metric(
         place: the position of the logits of tokens.
         ids: the tokens that were read, [position], which a span is taken of.
         writes: whether logits score the next token, and not the one at their own position.
-
-    Raises:
-        UserError: if it is no metric, or does not fit the model.
     """
     if callable(metric):
         own = metric
@@ -191,9 +185,6 @@ def measure_of_output(
         inputs: what its forward takes by position; or a text, which the tokenizer reads.
         named: likewise, by name.
         tokenizer: as `token_names`.
-
-    Raises:
-        UserError: if it is no metric, or does not fit the model.
     """
     kinds = {site.kind for site in find_sites(model)}
     named = dict(named)
@@ -280,9 +271,6 @@ def logits_in(model: Any, output: Any) -> Tensor:
 
     Returns:
         [row, position, vocab], or of a classifier [row, 1, class].
-
-    Raises:
-        UserError: if there are none.
     """
     logits = logits_of_output(output)
     if logits is None or logits.ndim not in (2, 3):

@@ -75,11 +75,7 @@ class Prompt:
         return isinstance(self.namer, Classes)
 
     def index_of(self, position: int | None) -> int:
-        """Return the position of the logits, from 0; −1 is the last, and None the gap or else the last.
-
-        Raises:
-            UserError: if the prompt has no such position.
-        """
+        """Return the position of the logits, from 0; −1 is the last, and None the gap or else the last."""
         if self.is_classified:
             if position is not None:
                 raise UserError(
@@ -122,10 +118,6 @@ def read_prompt(
             ids, the start's among them.
         named: inputs by name, in place of the prompt.
         writes: without a target, True lets the model write one, greedily; False gives the start alone.
-
-    Raises:
-        UserError: if a text has no tokenizer, there is not exactly one prompt, or a target is missing
-            or does not belong here.
     """
     if hasattr(model, "get_text_features"):
         raise UserError(
@@ -329,11 +321,7 @@ def run(model: nn.Module, prompt: Prompt, n_rows: int = 1) -> Tensor:
 
 
 def run_whole(model: Any, prompt: Prompt, n_rows: int = 1) -> Any:
-    """Return what a model, or its forward, makes of a batch of equal rows.
-
-    Raises:
-        UserError: if the prompt holds unknown ids, or more than the model has positions for.
-    """
+    """Return what a model, or its forward, makes of a batch of equal rows."""
 
     def rows(value: Any) -> Any:
         """Repeat an input [1, ...] as [row, ...]; a flag stays as it is."""
