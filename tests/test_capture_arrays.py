@@ -131,9 +131,9 @@ def test_rows_that_attend_to_nothing_may_be_zero() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     cases = [
-        ({"blocks.0.attn.hook_q": weights(2, 3, 3)}, "nothing was captured"),
-        ({}, "nothing was captured"),
-        ([], "nothing was captured"),
+        ({"blocks.0.attn.hook_q": weights(2, 3, 3)}, "no attention was captured"),
+        ({}, "no attention was captured"),
+        ([], "no attention was captured"),
         (SimpleNamespace(), "SimpleNamespace is neither a torch module nor attention weights"),
         (torch.randn(1, 2, 3, 3), "after the softmax and before dropout"),
         (weights(1, 2, 3, 3) * 0.9, "sums to 0.900"),

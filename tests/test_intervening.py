@@ -380,7 +380,7 @@ def test_a_metric_that_gives_no_number_is_refused() -> None:
         (lambda metric=metric: vt.rank_heads(model, metric, input_ids=IDS), message)
         for metric, message in [
             ("loss", "token 'loss' is no id and has no tokenizer"),
-            (slice(0, 1), "nothing comes before the first token"),
+            (slice(0, 1), "no token comes before the first"),
             (("a", "b", "c"), "is no metric; give a token or a class"),
             (lambda output: output.logits, r"a Tensor of shape \[1, 5, 23\], but one number was expected"),
             (lambda output: None, "a NoneType, but one number"),

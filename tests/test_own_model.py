@@ -295,7 +295,7 @@ class LayerNorm(nn.Module):
 def test_a_class_is_compared_on_copied_parameters_and_written(notebook: Callable[[], Cell]) -> None:
     cell = notebook()
     for wrong, right, message in (
-        ("(nn.Module)", "", "It is no module of torch: begin it with class LayerNorm(nn.Module)."),
+        ("(nn.Module)", "", "It is not a module of torch: begin it with class LayerNorm(nn.Module)."),
         ("super().__init__()", "pass", "Begin __init__ with super().__init__()"),
         ("self.scale", "self.gamma", "It has the parameters gamma; here they should be called scale."),
         ("nn.Parameter(torch.zeros(d_model))", "torch.zeros(d_model)", "shift is a plain tensor"),

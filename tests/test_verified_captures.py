@@ -155,5 +155,5 @@ def test_what_is_not_as_the_model_says_of_itself_is_said() -> None:
     assert vt.capture(gpt2, **inputs_of(gpt2), tokens=names).notes == ()
     ahead = torch.zeros(1, 1, 12, 12)  # a mask that hides nothing
     seen = vt.capture(gpt2, **inputs_of(gpt2), attention_mask=ahead, target_tokens=names)
-    assert seen.notes == ("the model says that it is causal, and some of its heads look ahead",)
+    assert seen.notes == ("the model's configuration is causal, and some of its heads look ahead",)
     assert vt.capture(gpt2, **inputs_of(gpt2), target_tokens=names, layers=[1], heads=[0]).notes == ()

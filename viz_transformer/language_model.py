@@ -154,7 +154,7 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
         return self._trace_of(output, [], read, written), log_probs_of(output.logits[0], written)
 
     def _read_and_written(self, text: str | Sequence[str]) -> tuple[list[int], list[int]]:
-        """Return what the model reads of a whole text, and what it is to predict."""
+        """Return what the model reads of a whole text, and what it must predict."""
         words = self._ids_of(text)
         read = [self.vocabulary.sos_id, *words]
         self._check_length(read, "text")

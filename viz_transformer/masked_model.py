@@ -1,4 +1,4 @@
-"""The masked language model: the words that fit a gap, from what stands on both sides of it."""
+"""The masked language model: the words that fit a gap, from the words on both sides of it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
 
     @torch.no_grad()
     def fill(self, text: str | Sequence[str], interventions: Interventions | None = None) -> dict[str, float]:
-        """Return the probability of each word to stand in a text's gap, likeliest first.
+        """Return the probability of each word in a text's gap, likeliest first.
 
         Args:
             text: a text with one gap, or its tokens, ``<mask>`` for the gap.
@@ -152,7 +152,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
     def _logits(self, rows: Sequence[Sequence[int]], interventions: Interventions | None) -> Tensor:
         """Return the words' logits, float64 [row, position, vocab], on the processor.
 
-        What is no word stands in no gap: its logit is -inf.
+        What is no word fits no gap: its logit is -inf.
         """
         with threads_for(self.config):
             ids = torch.tensor(rows, device=self._device)

@@ -214,7 +214,7 @@ class Translator(WritingModel[Transformer, TracedTransformer]):
     def _teacher_forced(
         self, text: str, target: str | Sequence[str] | None, interventions: Interventions | None
     ) -> tuple[list[int], list[int], list[int]]:
-        """Return what the encoder reads, what the decoder reads, and what it is to write."""
+        """Return what the encoder reads, what the decoder reads, and what it must predict."""
         source = self._given(text)
         if target is None:
             words = list(self._best([source], interventions=interventions)[0].ids)

@@ -115,7 +115,7 @@ def strongest(weights: FloatArray, side: int) -> FloatArray:
 def difference_limit(differences: Iterable[FloatArray]) -> float:
     """Return the end of a scale for some differences: their largest size, rounded up to two digits.
 
-    Where nothing differs it is 0.01.
+    Where no value differs it is 0.01.
     """
     farthest = max(max(float(each.max()), -float(each.min())) for each in differences)
     if not farthest:

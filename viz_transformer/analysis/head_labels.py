@@ -58,7 +58,7 @@ _MIN_ALIGNED, _CLEAREST = 8, 0.99
 
 @dataclass(frozen=True)
 class HeadLabel:
-    """A head's name and what speaks for it.
+    """A head's label and its evidence.
 
     >>> import numpy as np
     >>> import viz_transformer as vt

@@ -242,7 +242,7 @@ def _bias_of(trace: ForwardTrace, kind: str) -> NDArray[np.float32]:
             + (
                 f"it has {held}, so choose one of these"
                 if held
-                else "its model adds none that stands apart from content (rotary and learned positions are "
+                else "its model adds none apart from content (rotary and learned positions are "
                 "in the queries and keys); capture one that does, such as T5, Bloom or Swin"
             )
         )

@@ -151,7 +151,7 @@ def query_words(trace: ForwardTrace, kind: str) -> Words:
     """Return the word number of each query of a kind as it is named, or None if it is unknown.
 
     A decoder's query is named by the word that it writes, which is read one position later. Where
-    another word was read there than was written, and for the last, nothing is known: None.
+    another word was read there than was written, and for the last, it is unknown: None.
     """
     side = KINDS[kind].query
     words = getattr(trace, f"{side}_words")

@@ -180,7 +180,7 @@ def _note(view: str, drawing: Drawing, drawings: Sequence[Drawing]) -> str:
         if len(drawings) > 1:
             parts.append(
                 "bertviz has one menu of layers and heads for all kinds of attention; as these "
-                "differ in them, each kind is drawn on its own, and nothing is left out."
+                "differ in them, each kind is drawn on its own, and none is left out."
             )
     if len(drawing.layers) < drawing.n_layers:
         parts.append(f"Of {_count(drawing.n_layers, 'layer')}: {_list(drawing.layers)}.")
@@ -208,7 +208,7 @@ def _libraries() -> tuple[str, ...]:
 
 
 def _escaped(script: str) -> str:
-    """Return the same script in ASCII; its other characters stand in strings and comments."""
+    """Return the same script in ASCII; its other characters are in strings and comments."""
     return "".join(each if each.isascii() else f"\\u{ord(each):04x}" for each in script)
 
 

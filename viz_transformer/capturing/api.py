@@ -109,7 +109,7 @@ def capture(
         left out, unless they have labels.
 
     Raises:
-        UserError: if nothing can be captured, or labels, sentences, heads or rows do not fit.
+        UserError: if no attention can be captured, or labels, sentences, heads or rows do not fit.
     """
     model, own_tokenizer = _unwrapped(model)
     labels = parse_labels(tokens, source_tokens, target_tokens)
@@ -177,6 +177,6 @@ def _unwrapped(model: Any) -> tuple[Any, Any]:
 
 
 def _is_module(model: Any) -> bool:
-    """Return whether a model is a torch module; where torch is not loaded, nothing is."""
+    """Return whether a model is a torch module; False where torch is not loaded."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)

@@ -264,7 +264,7 @@ class Selection:
         return self.layers is None or layer in self.layers
 
     def take(self, weights: Any, layer: int) -> Any:
-        """Return the kept heads of a layer, of the kept precision, without a copy where nothing changes.
+        """Return the kept heads of a layer, of the kept precision, without a copy if all are kept.
 
         Args:
             weights: tensor or array [..., head, query, key].

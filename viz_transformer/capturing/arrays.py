@@ -56,8 +56,8 @@ def _sorted(weights: Any, labels: Labels, batch_index: int | None) -> RawAttenti
             layers, batch_index = layers_of_text(named, batch_index), None
         if not any(map(len, layers.values())):
             raise UserError(
-                f"nothing was captured: this {type(weights).__name__} holds no attention weights; give the "
-                "model itself, or run it with attn_implementation='eager' and output_attentions=True"
+                f"no attention was captured: this {type(weights).__name__} holds no attention weights; give "
+                "the model itself, or run it with attn_implementation='eager' and output_attentions=True"
             )
     elif labels.source is not None and labels.target is not None:
         layers = {"cross": _as_layers(weights, "cross")}

@@ -52,14 +52,14 @@ class RawAttention:
         has_sink: whether rows may sum to less than 1, the rest going to a sink that is no token.
         is_numbered: whether a picture or a sound was read; its positions are numbered where they have no
             labels.
-        patches: where the patches of each picture stand among what an encoder read, or else the decoder;
+        patches: where the patches of each picture are among what an encoder read, or else the decoder;
             see `ForwardTrace`.
         notes: what is not shown, and how to see it.
         configured: how many layers and how many heads a model of one stack has by its configuration, if
             known.
         labels: the labels, those of one sequence where there is only one kind of self-attention.
         batch_index: which sentence.
-        causal: whether the model says that it is causal; see `_self_attention_kind`.
+        causal: whether the model's configuration is causal; see `_self_attention_kind`.
         positions: the positional encodings [position, d_model] of "source" and "target", where
             known.
     """
@@ -174,12 +174,12 @@ def assemble(
 def _surprises(
     raw: RawAttention, selection: Selection, kinds: Collection[str], fields: Mapping[str, Any]
 ) -> list[str]:
-    """Return what of a model's attention is not as the model says of itself, in a line each."""
+    """Return where a model's attention differs from its configuration, in a line each."""
     notes = []
     for kind in kinds:
         weights = fields[KINDS[kind].field]  # [layer, head, query, key]
         if kind == "decoder" and raw.causal and not _is_causal(weights.reshape(-1, *weights.shape[2:])):
-            notes.append("the model says that it is causal, and some of its heads look ahead")
+            notes.append("the model is configured as causal, and some of its heads attend to later positions")
         if raw.configured is None or len(kinds) > 1:
             continue
         for axis, (name, chosen) in enumerate((("layers", selection.layers), ("heads", selection.heads))):
@@ -198,7 +198,7 @@ def _stacks(raw: RawAttention, selection: Selection) -> dict[str, _Stack]:
     }
     if not present:
         raise UserError(
-            "nothing was captured: there is no attention in what was given; give a model that "
+            "no attention was captured: there is no attention in what was given; give a model that "
             "attends, or its weights: vt.capture([layer_0, layer_1], tokens=[...])"
         )
     labels = raw.labels
@@ -280,7 +280,7 @@ def _self_attention_kind(layers: Sequence[FloatArray], labels: Labels, causal: b
     Args:
         layers: one sentence's weights, each [head, query, key].
         labels: those of one sequence; labels of a side decide.
-        causal: what the model says of itself.
+        causal: whether the model is configured as causal.
     """
     if labels.tokens is None:
         return "encoder" if labels.source is not None else "decoder"
@@ -479,5 +479,5 @@ def _check_rows(
             f"a row of {name}, head {heads[head]}, query {query}) sums to "
             f"{sums[head, query]:.3f} or has a weight below 0, so these are not attention "
             "weights; give them after the softmax and before dropout, all keys included, or with "
-            "normalised=False if they are to be so (sigmoid attention, attributions, differences)"
+            "normalised=False if they are meant so (sigmoid attention, attributions, differences)"
         )

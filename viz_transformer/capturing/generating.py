@@ -131,7 +131,7 @@ def count_virtual_tokens(model: nn.Module) -> int:
     layer further keys and values, and no queries.
 
     Raises:
-        UserError: if an encoder–decoder has some: they stand before one of the two texts alone.
+        UserError: if an encoder–decoder has some: they come before one of the two texts alone.
 
     Source: Lester et al. 2021, "The Power of Scale for Parameter-Efficient Prompt Tuning", section 2;
     Li & Liang 2021, "Prefix-Tuning", section 4.

@@ -266,7 +266,7 @@ def _named_inputs(inputs: CaptureInputs) -> dict[str, Any]:
         if name.endswith("_ids") and isinstance(value, Tensor) and value.is_floating_point():
             other = next((each for each in AXES if each in inputs.parameters), "inputs_embeds")
             raise UserError(
-                f"the numbers {list(value.shape)} came where {name}= stands in the model's forward, "
+                f"the numbers {list(value.shape)} came where {name}= is in the model's forward, "
                 f"and they are no token ids; give them by name: {other}="
             )
     named = {**by_place, **inputs.ids, **inputs.named}
@@ -327,7 +327,7 @@ def _check_used(
 def says_causal(model: Any, named: Mapping[str, Any], declared: bool | None) -> bool | None:
     """Return whether a model is causal by its configuration, its name or its attention modules.
 
-    False, or None where nothing says it, leaves the last word to the weights.
+    False, or None where it is unknown, leaves the last word to the weights.
 
     Args:
         model: the model.

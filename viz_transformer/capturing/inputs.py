@@ -91,7 +91,7 @@ def parse_inputs(
         known: the names of the arguments of `capture`, for the message about a misspelt one.
 
     Raises:
-        UserError: if they contradict each other, or neither `capture` nor the model knows a name.
+        UserError: if they contradict each other, or neither `capture` nor the model has a name.
     """
     if not hasattr(tokenizer, "convert_ids_to_tokens"):  # a processor holds the tokenizer of its text
         tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
@@ -148,7 +148,7 @@ def _check_names(
     named: Mapping[str, Any],
     known: Collection[str],
 ) -> None:
-    """Raise a UserError for an input that neither `capture` nor the model knows."""
+    """Raise a UserError for an input that neither `capture` nor the model has."""
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     for name in named.keys() - parameters.keys():
         if hasattr(getattr(model, "generation_config", None), name):

@@ -1,4 +1,4 @@
-"""Where the patches of pictures stand among the positions that a Hugging Face model reads.
+"""Where the patches of pictures are among the positions that a Hugging Face model reads.
 
 Of a model that reads pictures alone, the patches are changed to see which position changes with each. Of
 one that reads text too, its ids have a place for each patch.

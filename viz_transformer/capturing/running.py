@@ -210,7 +210,7 @@ class LayerWatch:
     all are computed. A hook sees them at once, and drops what is not kept before the next layer runs.
 
     A layer's number is the one in its module's name: 3 in ``model.layers.3.self_attn``. Where the
-    name does not tell (a Swin layer stands in a stage, and ALBERT runs one layer many times), layers
+    name does not tell (a Swin layer is part of a stage, and ALBERT runs one layer many times), layers
     are counted as they run.
     """
 

@@ -4,8 +4,9 @@ The softmax itself may be torch's, or powers of e that are divided by their sum.
 
 A softmax alone may be anything: probabilities of words, or of the experts in a mixture. It is
 attention if its weights go on to a product that is summed over the axis of the softmax, the
-keys: a matrix product, or ``(weights * values).sum(1)``. So each softmax is followed through what
-may stand in between (dropout, masks, another number type, a view) until it meets the values.
+keys: a matrix product, or ``(weights * values).sum(1)``. So each softmax is followed through what may be in
+    between (dropout,
+masks, another number type, a view) until it meets the values.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class _Followed:
 
     Attributes:
         softmax: what the softmax returned.
-        tensor: what has become of it.
+        tensor: the result so far.
         key_axis: the axis of `tensor` over which the softmax ran, counted from the end.
         weights: the weights [..., query, key] as far as they are known: with all axes that the
             model ever gave them, and in their first number type. None if the keys were not last.
@@ -185,7 +186,7 @@ def _after(
     kwargs: Mapping[str, Any],
     result: Tensor,
 ) -> _Followed | None:
-    """Return what has become of a softmax's weights in one call, or None if they are lost."""
+    """Return the result so far of a softmax's weights in one call, or None if they are lost."""
     n_keys = before.tensor.shape[before.key_axis]
     weights = before.weights
     is_column = before.key_axis == -2 and before.tensor.ndim < 4 and before.tensor.shape[-1] == 1
@@ -230,7 +231,7 @@ def _oriented(followed: _Followed, equation: str | None, index: int, value: Tens
     Args:
         followed: what is multiplied with the value.
         equation: the one of `einsum`; None for a matrix product.
-        index: whether it stands before the value (0) or behind it (1).
+        index: whether it is before the value (0) or after it (1).
         value: the other operand.
     """
     if equation is None:

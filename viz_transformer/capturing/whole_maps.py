@@ -61,7 +61,7 @@ def maps_of_softmaxes(
 
 
 def _of_main_stream(call: AttentionCall, labels: Labels, n_streams: int) -> AttentionCall:
-    """Leave out ProphetNet's other streams, whose queries stand behind those of the sequence.
+    """Leave out ProphetNet's other streams, whose queries come after those of the sequence.
 
     Source: Qi et al. 2020, *ProphetNet*, section 3.2.
     """
@@ -202,7 +202,7 @@ def _from_local_blocks(blocks: Tensor, config: Any, n: int) -> Tensor:
 def _with_random_blocks(layer: Tensor, config: Any, n: int) -> Tensor:
     """Add what BigBird's map [1, head, query, key] leaves out: the weights of its random blocks.
 
-    Only training draws them. In evaluation every random block is the first one, whose keys then stand
+    Only training draws them. In evaluation every random block is the first one, whose keys are then
     in the softmax several times, with the same weight each time; the map that the model returns has
     it once, and is padded to whole blocks.
 

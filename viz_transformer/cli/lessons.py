@@ -37,7 +37,7 @@ _CONFIG = """\
 # are yours to change.
 c = get_config()
 
-# What stands in the place of a solution. The cell above it is the answer to fill in.
+# What replaces a solution. The cell above it is the answer to fill in.
 c.ClearSolutions.code_stub = {"python": "# Write your answer above."}
 
 # Seconds for one cell. No cell of a lesson needs many; an endless loop must not hold up a class.
@@ -83,8 +83,8 @@ def write_course(
 ) -> list[Path]:
     """Write lessons with their solutions into a course's folder, and a configuration if it has none.
 
-    Returns the files that were written; equal files are left. If one is there with other content, nothing
-    is written, unless `overwrite` replaces it.
+    Returns the files that were written; equal files are left. If one is there with other content, no
+    file is written, unless `overwrite` replaces it.
     """
     texts = {
         folder / "source" / lesson.path.stem / lesson.path.name: _text(notebook)

@@ -164,7 +164,7 @@ def _columns(given: str) -> Columns:
 def _train(options: argparse.Namespace) -> int:
     pairs = _pairs(options)
     if options.words and options.tokens is not None:
-        raise UserError("--tokens says how many pieces of words to make and --words makes none; give one")
+        raise UserError("--tokens sets how many pieces of words to make and --words makes none; give one")
     if options.overwrite and options.resume:
         raise UserError("--resume goes on with the training in --out and --overwrite replaces it; give one")
     if (pairs is None) == (options.corpus is None):

@@ -2,7 +2,7 @@
 
 `CachedSteps` calls the model's own layers. In a small model those calls take longer than the
 arithmetic inside them, so it is written out here. The three projections of self-attention are one
-multiplication, keys and values of all layers stand in one block of memory that is written in place,
+multiplication, keys and values of all layers are in one block of memory that is written in place,
 and all hypotheses of a sentence share its cross-attention keys: they are queries side by side. A
 test holds both ways equal.
 """

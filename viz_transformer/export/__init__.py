@@ -81,8 +81,8 @@ def export_html(
             takes 16, or 8 where all weights together would take more than 2 MB in 16.
         threshold: leave out the weights of these heads that are smaller, such as 0.001, for a smaller page,
             which says how much of the attention that was.
-        embed: write the lines for another page, too. Where that page stands in another folder or on
-            another server, the address of this one is to be put into its `src`.
+        embed: write the lines for another page, too. Where that page is in another folder or on
+            another server, the address of this one must be put into its `src`.
 
     Raises:
         UserError: if `views` is empty or holds something that is not a view; if the page would be

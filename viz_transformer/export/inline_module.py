@@ -33,7 +33,7 @@ class Script:
 def inline_module(module: str, name: str | None = None) -> Script:
     """Return a module as an inline script that leaves its view in ``globalThis.vtViews[name]``.
 
-    An inline module script has its own scope and may export, but nothing can import it. So its
+    An inline module script has its own scope and may export, but cannot be imported. So its
     default export becomes an assignment; the rest stays unchanged. The name is derived from the
     text, unless one is given, so a view's script and its hash are the same in every page.
 
@@ -44,7 +44,7 @@ def inline_module(module: str, name: str | None = None) -> Script:
     if imported := _IMPORT.search(module):
         line = module[imported.start() :].lstrip().partition("\n")[0]
         raise UserError(
-            f"a view whose module imports others cannot be exported, and this one says "
+            f"a view whose module imports others cannot be exported, and this one has "
             f"{line!r:.60}; join its parts into one module"
         )
     name = name or hashlib.sha256(module.encode()).hexdigest()[:16]

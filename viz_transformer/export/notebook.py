@@ -36,7 +36,7 @@ _STILL = 'class="vt-still"'
 _AROUND_STILL = re.compile(r'<style>.*?</style>|<p class="vt-still-note">.*?</p>', re.DOTALL)
 
 _LOST = (
-    '<p class="vt-note">The view that stood here was saved without its state, or by another version. Run the '
+    '<p class="vt-note">The view of this place was saved without its state, or by another version. Run the '
     "notebook and save it again, or convert it with --execute.</p>"
 )
 #: In the place of a view while the HTML of the cells is sanitised.
@@ -108,7 +108,7 @@ def notebook_html(
     Args:
         notebook: the notebook file, which stays as it is.
         path: the file to write; the notebook's name with ``.html`` if None.
-        execute: run the notebook first, in the folder that it stands in.
+        execute: run the notebook first, in the folder that it is in.
         max_megabytes: a page larger than this many megabytes (10^6 bytes) is not written.
         tell: called with what is left out, in a sentence, if anything is.
 
@@ -161,7 +161,7 @@ def _converted(read: Any, widgets: StoredWidgets, notebook: Path) -> NotebookPag
 
 
 def _said(names: Counter[str]) -> str:
-    """Return a sentence on what was left out of a page, by name; empty if nothing was."""
+    """Return a sentence on what was left out of a page, by name; may be empty."""
     named = [f"{re.sub(r'[^ -~]', '?', name):.60} ({n})" for name, n in names.most_common(_MOST_NAMED)]
     named += [f"and {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
     return f"Left out, as it is not safe in a page: {', '.join(named)}." if named else ""
@@ -239,7 +239,7 @@ def _show_forms(notebook: Any, forms: dict[str, str]) -> None:
 
 
 def _with_places(notebook: Any, parts: PageParts) -> tuple[Any, list[str]]:
-    """Return the notebook with a mark where a view will stand, and the HTML for each mark."""
+    """Return the notebook with a mark where a view will be, and the HTML for each mark."""
     placed = copy.deepcopy(notebook)
     places: list[str] = []
 

@@ -56,7 +56,7 @@ def document(
 ) -> str:
     """Return an HTML document in our colours, whose policy allows its own styles by hash.
 
-    The styles, as `inline_style` returns them, stand behind the colours; see `policy_element` for the policy.
+    The styles, as `inline_style` returns them, follow the colours; see `policy_element` for the policy.
     """
     style = "\n".join([inline_style(text_beside(__file__, "theme.css")), *styles])
     allowed = {"style-src": [source_hash(style)], **(policy or {})}

@@ -1,4 +1,4 @@
-"""The outputs of a model's heads, read or changed on their way into the output projection.
+"""The outputs of a model's heads, read or changed before the output projection.
 
 A forward pre-hook of torch sees what enters a projection. `nn.MultiheadAttention` never calls its
 projection: it hands the matrix to `torch.nn.functional.multi_head_attention_forward`. There a
@@ -40,7 +40,7 @@ def interventions(model: nn.Module, heads: Sequence[HeadChange]) -> Iterator[Non
             logits = model(ids).logits
 
     The model itself stays as it is: the hooks that make the changes are gone after the block, also
-    if it ends with an error. A change that is neutral (factor 1 and nothing replaced) leaves every
+    if it ends with an error. A change that is neutral (factor 1 and no replacement) leaves every
     bit of the output as it was. Of our own text models, `model` is ``translator.model``; calls such
     as ``translator.translate`` take ``interventions=`` instead, and do not look at this block.
 

@@ -162,7 +162,7 @@ def _loss_of(span: slice, namer: Any, ids: Sequence[int] | None, writes: bool) -
     except TypeError as error:
         raise UserError(f"metric={span} is no span; give whole numbers: slice(3, 6)") from error
     if not found:
-        first = "; nothing comes before the first token, so it has no loss" if writes else ""
+        first = "; no token comes before the first, so it has no loss" if writes else ""
         raise UserError(f"metric={span} holds none of the {len(ids)} tokens of the text{first}; give others")
     wanted = torch.tensor([ids[i] for i in found])
     rows = torch.tensor(found) - int(writes)

@@ -58,7 +58,7 @@ def patching(
     Args:
         model: of Hugging Face's a causal language model, a masked one such as BERT, an encoder–decoder, or a
             classifier; or one of ours.
-        clean: the prompt whose answer is to come back: a text, token ids [position], or a picture or a
+        clean: the prompt whose answer is restored: a text, token ids [position], or a picture or a
             sound, as the numbers that the model reads or as what its processor returns.
         corrupted: a prompt of the same length that leads to another answer.
         metric: what is measured: a token or a class, whose logit it is; two of them, for the difference of

@@ -46,7 +46,7 @@ class Prompt:
         labels: its tokens, with the numbers of their words where those are known; a picture's or a
             sound's positions are numbered.
         source: what the encoder of an encoder–decoder reads; else None.
-        gap: the position of the one gap that a masked model is to fill; else None.
+        gap: the position of the one gap that a masked model must fill; else None.
         features: a picture or a sound, each input [1, ...] by its name.
         namer: what names the model's scores: the tokenizer, `Classes`, or None.
         writes: whether logits score the next token, and not the one at their own position.
@@ -153,7 +153,7 @@ def _one_of(model: nn.Module, prompt: PromptLike | None, named: Mapping[str, Any
         )
     if prompt is None and not named:
         raise UserError(
-            f"nothing was given for {type(model).__name__} to read; give a text and tokenizer=, "
+            f"no input was given for {type(model).__name__} to read; give a text and tokenizer=, "
             f"token ids, or {main}="
         )
     if prompt is None or main == "input_ids" or "input_ids" in forward_parameters(model):

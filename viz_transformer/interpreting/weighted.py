@@ -64,7 +64,7 @@ def value_weighted(
         A trace for every view. A row sums to 1 (``"row"``) or at most 1 (``"trace"``).
 
     Raises:
-        UserError: if the model's attention cannot be taken apart, or the text does not fit.
+        UserError: if the model's attention cannot be split into its parts, or the text does not fit.
 
     Source: Kobayashi et al. 2020, "Attention is Not Only a Weight", section 3, equation 5.
     """
@@ -120,8 +120,8 @@ def gradient_weighted(
         A trace for every view. A row sums to 1 (``"row"``) or at most 1 (``"trace"``), or to 0.
 
     Raises:
-        UserError: if the model has no language-model head or its attention cannot be taken apart, or the
-            text, a token or the position does not fit.
+        UserError: if the model has no language-model head or its attention cannot be split into its parts, or
+            the text, a token or the position does not fit.
 
     Source: Chefer et al. 2021, "Generic Attention-model Explainability", section 3.2, equation 5.
     """

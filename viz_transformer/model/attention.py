@@ -49,7 +49,7 @@ def attend(
         value: [..., key, d_v].
         mask: bool, True = may attend, with as many axes as the scores [..., query, key], each as
             long as theirs or 1; None lets all attend.
-        dropout: probability of dropping a weight on its way to the values; 0 when not training.
+        dropout: probability of dropping a weight before it multiplies its value; 0 when not training.
         score: how queries and keys are compared; see `scoring`.
 
     Returns:
@@ -74,7 +74,7 @@ def attend(
 def masked_softmax(
     scores: Float[Tensor, "*batch query key"], mask: Bool[Tensor, "*#batch #query #key"] | None
 ) -> Float[Tensor, "*batch query key"]:
-    """Turn each row of scores into weights that sum to 1, or to 0 where nothing may be attended."""
+    """Turn each row of scores into weights that sum to 1, or to 0 where no key may be attended to."""
     if mask is None or mask.all():
         return scores.softmax(dim=-1)
     # The lowest number instead of the paper's -inf: a row of -inf alone would become NaN,

@@ -47,7 +47,7 @@ class HeadChange:
         factor: the head's output is multiplied by this; 0 ablates it. Its weights stay.
         pattern: weights in place of its own: ``"uniform"`` over the keys that each query may
             attend to, or rows of numbers [query, key], each row summing to 1 or all zeros. Given
-            rows are taken as they are, whatever the mask says. In decoding, step i takes row i,
+            rows are taken as they are, whatever the mask is. In decoding, step i takes row i,
             up to the words that are there.
         mean: True puts the mean over all positions, padding too, in place of the head's output; or
             numbers to put there: [d_head], or outputs [position, d_head] whose mean is taken, such as
@@ -101,7 +101,7 @@ class HeadChange:
         given = [name for name in ("pattern", "mean", "output") if getattr(self, name) is not None]
         if len(given) > 1:
             raise UserError(
-                f"a HeadChange has {' and '.join(given)}; give one, which replaces what the head says"
+                f"a HeadChange has {' and '.join(given)}; give one, which replaces the head's output"
             )
 
 
@@ -261,11 +261,11 @@ class LayerInterventions(NamedTuple):
         return (self.step or 0) if self.interventions.positions else None
 
     def self_attention(self, attention: Attention) -> Attention:
-        """Return the attention itself, or what stands in for it in the layer's self-attention."""
+        """Return the attention itself, or what replaces it in the layer's self-attention."""
         return self._changed(self.kind, attention)
 
     def cross_attention(self, attention: Attention) -> Attention:
-        """Return the attention itself, or what stands in for it in the cross-attention."""
+        """Return the attention itself, or what replaces it in the cross-attention."""
         return self._changed("cross", attention)
 
     def _changed(self, kind: str, attention: Attention) -> Attention:

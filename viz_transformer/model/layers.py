@@ -1,7 +1,7 @@
 """Layers and their stacks: attention gathers from other positions, then a network acts on each.
 
 Every layer takes vectors [batch, position, d_model] and returns new ones of the same shape along
-with the attention weights that it used, so nothing needs to be recorded on the side. The same
+with the attention weights that it used, so no recording is needed on the side. The same
 `forward` reads a whole sequence, or with a cache the newest position of one.
 """
 

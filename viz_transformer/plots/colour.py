@@ -51,7 +51,7 @@ def change_colormap() -> LinearSegmentedColormap:
 
 
 def signed_colormap(theme: str = "light") -> LinearSegmentedColormap:
-    """Return the scale for numbers that may be negative; 0 stands in its middle."""
+    """Return the scale for numbers that may be negative; 0 is in its middle."""
     return LinearSegmentedColormap.from_list(f"signed_{theme}", SIGNED[theme])
 
 

@@ -120,7 +120,7 @@ def label(token: str) -> str:
 
 
 def label_font(weight: str = "normal", size: float | None = None) -> FontProperties:
-    """Return the reader's font, followed by those that the labels so far need for other scripts."""
+    """Return the user's font, followed by those that the labels so far need for other scripts."""
     return FontProperties(family=[*FontProperties().get_family(), *wider_fonts()], size=size, weight=weight)
 
 

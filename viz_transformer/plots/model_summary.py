@@ -39,7 +39,7 @@ def plot_sizes(bills: Mapping[str, Mapping[str, int]], ax: Axes | None = None) -
         The axes; the bars are in millions of parameters.
 
     Raises:
-        UserError: if there is no model, or a part has another name than in a bill.
+        UserError: if there is no model, or a part has another name than in a summary.
     """
     if not bills:
         raise UserError("plot_sizes was given no model; give {'name': parameter_bill(config)}")
@@ -144,8 +144,8 @@ _PATH = COLOURS["key"]
 def plot_machine(parts: Sequence[MachinePart], *, title: str = "") -> Figure:
     """Draw the two towers from bottom to top, and beneath them where the parameters are.
 
-    The parts are those that `model.model_summary.model_parts` returns, of both stacks; the title stands
-    before the total.
+    The parts are those that `model.model_summary.model_parts` returns, of both stacks; the title is
+    written before the total.
     """
     stacks = [[part for part in parts if part.stack == stack] for stack in ("encoder", "decoder")]
     if not all(stacks):

@@ -55,7 +55,7 @@ def plot_softmax(
     times: float = 1.0,
     slopes: bool = False,
 ) -> Figure:
-    """Draw a row of scores on its way to weights: scores, exponentials, weights.
+    """Draw how a row of scores becomes weights: scores, exponentials, weights.
 
     >>> import viz_transformer as vt
     >>> figure = vt.plots.plot_softmax([2.0, 1.0, -1.0], ["the", "cat", "sleeps"], slopes=True)

@@ -79,7 +79,7 @@ class LogitAttribution:
 
     Attributes:
         tokens: the prompt, [position].
-        position: where the logit stands, from 0; of a classifier, the class token.
+        position: where the logit is, from 0; of a classifier, the class token.
         token: the next token, or the class, that the logit scores.
         against: the token whose logit is subtracted, or None.
         heads: what each head adds, float32 [layer, head].

@@ -1,4 +1,4 @@
-"""Files of traces: one ``.npz`` of arrays and JSON, nothing pickled, written whole or not at all."""
+"""Files of traces: one ``.npz`` of arrays and JSON, without pickles, written whole or not at all."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _ACTIVATIONS: dict[str, Activation] = {
 
 
 class Reading(NamedTuple):
-    """What a reader found: our configuration, and the weights by our names."""
+    """What was read: our configuration, and the weights by our names."""
 
     config: ModelConfig
     weights: dict[str, Tensor]
@@ -264,7 +264,7 @@ def read_gpt2(model: nn.Module) -> Reading:
 def _pad_id(theirs: Any) -> int | None:
     """Return the id of a token that is padding and nothing else, if there is one.
 
-    GPT-2 has none, and is often given its end-of-text token, which also stands between real texts.
+    GPT-2 has none, and is often given its end-of-text token, which also separates real texts.
     Behind a causal mask, padding on the right needs no hiding.
     """
     marks_ends = theirs.pad_token_id in (theirs.bos_token_id, theirs.eos_token_id)

@@ -79,7 +79,7 @@ def architecture(
 
 
 def architecture_of_text(model: Any, text: str, engine: str | None = None) -> Architecture:
-    """Return the picture of a text as it stands, which a language model does not continue: its last step.
+    """Return the picture of a text as it is, which a language model does not continue: its last step.
 
     Args:
         model: as in `architecture`, as the others.

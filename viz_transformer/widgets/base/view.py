@@ -164,7 +164,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         return 0
 
     def shared_places(self) -> dict[str, str]:
-        """Return where each attention stands, by kind and layer: ``{"encoder 1": "encoder.1.attention"}``."""
+        """Return where each attention is, by kind and layer: ``{"encoder 1": "encoder.1.attention"}``."""
         return {}
 
     def heading(self) -> str:

@@ -76,7 +76,7 @@ class PositionLab(View):
     encoding = traitlets.Unicode(help="one of sinusoidal, learned, rotary, none").tag(sync=True)
     pair = Index(help="i of the dimensions 2i and 2i + 1").tag(sync=True)
     position = Index(help="position, counted from 0").tag(sync=True)
-    offset = Index(help="how far after it its partner stands").tag(sync=True)
+    offset = Index(help="how far after it its partner is").tag(sync=True)
     shift = Index(help="how far the sentence is moved").tag(sync=True)
     words: traitlets.List[str] = traitlets.List(help="the words of the sentence").tag(sync=True, content=True)
     orders: traitlets.List[list[int]] = traitlets.List(help="orders to offer").tag(sync=True, content=True)
