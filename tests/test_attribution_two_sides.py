@@ -209,7 +209,7 @@ def test_a_decoder_s_stream_is_patched_after_it_has_read_the_source() -> None:
 
 
 def values_of(model: nn.Module, site: AttentionSite, weights: Tensor, args: Any, named: Any) -> Tensor:
-    """What each head returns for each key, [head, key, d_head]: outputs under patterns of one key each."""
+    """What each head returns for each key, [head, key, d_head]: its outputs under patterns of one key."""
     n_queries, n_keys = weights.shape[-2:]
     found = torch.zeros(site.n_heads, n_keys, site.d_head)
     for first in {min(key, n_keys - n_queries) for key in range(0, n_keys, n_queries)}:

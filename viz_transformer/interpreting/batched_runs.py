@@ -36,7 +36,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 class UnlikeRowsError(Exception):
-    """What a model returns for several rows can't be told apart by rows."""
+    """What a model returns for several rows cannot be divided by rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +75,7 @@ class KeptRun:
         self._calls = {
             module: [call for call in calls if call.ended < last] for module, calls in self._calls.items()
         }
-        kept = [call.output for calls in self._calls.values() for call in calls]
-        returned = tensors_in(kept)
+        returned = tensors_in([call.output for calls in self._calls.values() for call in calls])
         positions = (each.numel() // each.shape[-1] for each in returned if each.numel() and each.ndim)
         self.n_positions = max(positions, default=1)
 
@@ -87,9 +86,6 @@ class KeptRun:
         Args:
             paths: modules that are changed, of those that were named.
             n_rows: how many rows the run has.
-
-        Raises:
-            UnlikeRowsError: if the rows of what a module returns can't be told.
         """
         start = min(self._begins[path] for path in paths)
         with ExitStack() as stack:
@@ -101,11 +97,7 @@ class KeptRun:
             yield
 
     def rows_of(self, output: Any, n_rows: int) -> list[Any]:
-        """Return what each row of a batch would have returned alone; caches and the like are None in it.
-
-        Raises:
-            UnlikeRowsError: if the rows can't be told apart.
-        """
+        """Return what each row of a batch would have returned alone; caches and the like are None in it."""
         found, alone = tensors_in(output), tensors_in(self.output)
         of_one = [each.shape for each in alone]
         axes = _row_axes(of_one, self._of_two[0] if n_rows > 1 else of_one)
@@ -294,11 +286,7 @@ class BatchedRuns:
             self._size = max(1, min(MOST_POSITIONS // self._kept.n_positions, _MOST_BYTES // n_bytes))
 
     def outputs(self, changes: Sequence[HeadChange]) -> Iterator[Any]:
-        """Yield what the model returns under each change; the one that is read must not be needed later.
-
-        Raises:
-            UserError: if the model has no such head.
-        """
+        """Yield what the model returns under each change; the one that is read must not be needed later."""
         done = 0
         while done < len(changes):
             batch = changes[done : done + self._size]

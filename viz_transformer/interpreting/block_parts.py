@@ -26,7 +26,7 @@ class BlockPart:
     """One part of a model, as it ran.
 
     Attributes:
-        key: where it is, such as ``"decoder.0.self_attention"``.
+        key: its place, such as ``"decoder.0.self_attention"``.
         kind: ``"tokens"``, ``"embedding"``, ``"positions"``, ``"norm"``, ``"self_attention"``,
             ``"masked_self_attention"``, ``"cross_attention"``, ``"feed_forward"``, ``"add"``, ``"add_norm"``,
             ``"last_norm"``, ``"output"`` or ``"rest"``.
@@ -86,9 +86,6 @@ def read_blocks(
     Args:
         model: a model of Hugging Face's with one stack of blocks.
         run: lets the model read a text, and returns its attention.
-
-    Raises:
-        UserError: if the model's blocks are not found, or it has two stacks.
     """
     ran = _Run(_blocks_of(model))
     if len({site.kind for block in ran.blocks for site in block.sites}) > 1:
@@ -229,7 +226,7 @@ class _Counted:
 
 
 def _opens(events: list[_Event], at: int) -> bool:
-    """Return whether there is a norm before a part, and none after one in the same branch."""
+    """Return whether there is a norm that precedes a part, and does not follow one in the same branch."""
     if at + 1 >= len(events) or events[at].kind != "norm":
         return False
     # Between two parts the first norm of several closes a branch, and the last opens the next.

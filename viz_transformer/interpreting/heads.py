@@ -131,8 +131,8 @@ def head_outputs(model: nn.Module, *inputs: Any, **named: Any) -> dict[str, NDAr
         named: likewise, by name.
 
     Returns:
-        For each kind of attention float32 [layer, head, position, d_head]: the input of the output
-        projection. ``"cross"`` has the decoder's positions.
+        For each kind of attention float32 [layer, head, position, d_head]: the
+        input of the output projection. ``"cross"`` has the decoder's positions.
 
     Raises:
         UserError: if the heads can't be found, the batch holds several sentences, or the layers of
@@ -267,7 +267,7 @@ class _InsideMultiHead(TorchFunctionMode):
 
 
 def _is_call_of(attention: Any, call: inspect.BoundArguments) -> bool:
-    """Tell a module by its matrix of values: in a block inside another, the projection is an identity."""
+    """Recognise a module by its matrix of values: in a nested block, the projection is an identity."""
     if attention.in_proj_weight is not None:
         return call.arguments["in_proj_weight"] is attention.in_proj_weight
     return call.arguments.get("v_proj_weight") is attention.v_proj_weight

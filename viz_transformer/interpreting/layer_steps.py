@@ -88,10 +88,6 @@ def layer_steps(model: nn.Module, run: Callable[[], ForwardTrace], kind: str, la
         run: lets the model read a text, and returns its attention.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
         layer: counted from 0 among the layers of that kind.
-
-    Raises:
-        UserError: if there is no such layer, it is too large for a view, or its weights are not those of
-            queries, keys, a mask and positions that turn them.
     """
     sites = [site for site in find_sites(model) if site.kind == kind]
     if not 0 <= layer < len(sites):
@@ -224,7 +220,7 @@ def _rotations(given: tuple[Tensor, Tensor] | None, d_head: int) -> Iterator[_Ro
 
 
 def _scalings(site: AttentionSite) -> Iterator[dict[str, Any]]:
-    """Yield what may divide the scores: what the module says, √d_head, nothing."""
+    """Yield what may divide the scores: what the module gives, √d_head, or 1."""
     given = getattr(site.attention, "scaling", None)
     if isinstance(given, int | float) and given > 0 and not math.isclose(given, site.d_head**-0.5):
         yield {"scale": given != 1, "divisor": None if given == 1 else 1 / given}

@@ -52,7 +52,7 @@ def direct_logit_attribution(
 
     The final residual stream is a sum of what every head and every feed-forward network added to it.
     With the final norm's scale kept as it is, each summand has a share of the logit, and the shares
-    add up to it. Only direct shares are counted: a head that helps a later head gets nothing for that.
+    add up to it. Only direct shares are counted: a head that only helps a later head has no share.
 
     >>> import viz_transformer as vt
     >>> from viz_transformer.config import ModelConfig
@@ -73,7 +73,7 @@ def direct_logit_attribution(
             model's own first choice.
         against: a token whose logit is subtracted.
         metric: in place of these two: a token or a class, or a pair of them (right, wrong).
-        position: where the logit is; by default at the end.
+        position: the position of the logit; by default at the end.
         inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
             ``input_features=`` or ``input_values=`` of a sound.
 
@@ -157,8 +157,8 @@ def _shares(
     rows = torch.cat([frozen(parts), constants]).to(states)  # [part + 2, d_model]
     read = class_logits if prompt.is_classified else logits_of
     scored = exact(difference(read(blocks, prompt, norm, rows), targets))  # [part + 2]
-    nothing = scored[-1]
-    shares = torch.cat([scored[:-2] - nothing, scored[-2:-1]])  # [part + 1]; the logits' bias is constant
+    of_zeros = scored[-1]
+    shares = torch.cat([scored[:-2] - of_zeros, scored[-2:-1]])  # [part + 1]; the logits' bias is constant
     check_same(
         difference(logits, targets).cpu(),
         shares.sum(),

@@ -39,7 +39,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Classes:
-    """What a classifier tells apart, in the order of its logits."""
+    """The classes of a classifier, in the order of its logits."""
 
     names: tuple[str, ...]
 
@@ -73,9 +73,6 @@ def token_id(namer: Any, token: str | int, n_scored: int) -> int:
         namer: as in `token_names`.
         token: an id, or a text that is one token: ``" Paris"``, or the token itself, ``"ĠParis"``.
         n_scored: how many tokens or classes the model scores.
-
-    Raises:
-        UserError: if it is none, or several.
     """
     one, all_of_them = ("class", "classes") if isinstance(namer, Classes) else ("token", "tokens")
     if isinstance(token, int) and not isinstance(token, bool):
@@ -128,12 +125,9 @@ def read_metric(
         metric: None is the token or class that the model itself puts first, also as the first of two.
         logits: the model's own, [position, vocab], or of a classifier [1, class].
         namer: as in `token_names`.
-        place: where the logits of tokens are.
+        place: the position of the logits of tokens.
         ids: the tokens that were read, [position], which a span is taken of.
         writes: whether logits score the next token, and not the one at their own position.
-
-    Raises:
-        UserError: if it is no metric, or does not fit the model.
     """
     if callable(metric):
         own = metric
@@ -191,9 +185,6 @@ def measure_of_output(
         inputs: what its forward takes by position; or a text, which the tokenizer reads.
         named: likewise, by name.
         tokenizer: as `token_names`.
-
-    Raises:
-        UserError: if it is no metric, or does not fit the model.
     """
     kinds = {site.kind for site in find_sites(model)}
     named = dict(named)
@@ -280,9 +271,6 @@ def logits_in(model: Any, output: Any) -> Tensor:
 
     Returns:
         [row, position, vocab], or of a classifier [row, 1, class].
-
-    Raises:
-        UserError: if there are none.
     """
     logits = logits_of_output(output)
     if logits is None or logits.ndim not in (2, 3):

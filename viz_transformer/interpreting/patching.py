@@ -71,12 +71,12 @@ def patching(
             encoder–decoder the cross-attention's heads and the encoder's stream, else what there is.
         target: of an encoder–decoder, the words that it has written so far in both runs, or their ids; by
             default none, so that its first word is measured.
-        position: where the logits are; by default at the one gap of a masked model, or else at the end.
+        position: the position of the logits; by default at the one gap of a masked model, or else at the end.
         width: how many neighbouring positions are patched together: 50 frames of Whisper are a second.
         batch_size: how many patched runs are computed at once.
 
     Raises:
-        UserError: if the prompts differ in length or the metric does not tell them apart, or as
+        UserError: if the prompts differ in length or the metric is the same for both, or as
             `logit_lens`.
 
     Source: Meng et al. 2022, "Locating and Editing Factual Associations in GPT", section 2.1; Wang et
@@ -104,7 +104,7 @@ class PatchedLayer:
     """What can be patched in one layer.
 
     Attributes:
-        path: the module where it is, as `named_modules` names it.
+        path: the module that holds it, as `named_modules` names it.
         hook: given a function from the numbers there, [1, position, …], to those that replace them,
             applies it in every run inside a ``with`` block.
         parts: bool [part, position or 1, …], True where a part's numbers are.

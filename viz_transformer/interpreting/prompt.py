@@ -75,11 +75,7 @@ class Prompt:
         return isinstance(self.namer, Classes)
 
     def index_of(self, position: int | None) -> int:
-        """Return where logits are, counted from 0; −1 is the last, and None the gap or else the last.
-
-        Raises:
-            UserError: if the prompt has no such position.
-        """
+        """Return the position of the logits, from 0; −1 is the last, and None the gap or else the last."""
         if self.is_classified:
             if position is not None:
                 raise UserError(
@@ -122,10 +118,6 @@ def read_prompt(
             ids, the start's among them.
         named: inputs by name, in place of the prompt.
         writes: without a target, True lets the model write one, greedily; False gives the start alone.
-
-    Raises:
-        UserError: if a text has no tokenizer, there is not exactly one prompt, or a target is missing
-            or does not belong here.
     """
     if hasattr(model, "get_text_features"):
         raise UserError(
@@ -210,7 +202,7 @@ def _read(model: nn.Module, prompt: Any, tokenizer: Any, side: str) -> Prompt:
 
 
 def _only_ids(named: Mapping[str, Any]) -> Any:
-    """Return the ids of what a tokenizer returned, if nothing beside them changes what is read."""
+    """Return the ids of what a tokenizer returned, unless something beside them changes what is read."""
     plain = {"attention_mask": 1, "token_type_ids": 0}
     for name, value in named.items():
         if name != "input_ids" and not (name in plain and (torch.as_tensor(value) == plain[name]).all()):
@@ -275,7 +267,7 @@ def _n_positions(model: Any, features: Mapping[str, Any]) -> int:
 
 
 def _classes_of(model: nn.Module, prompt: Prompt, kinds: set[str]) -> Classes | None:
-    """Return the classes that a model scores; None if it scores each position, or nothing."""
+    """Return the classes that a model scores; None if it scores each position, or none."""
     if "decoder" in kinds and not type(model).__name__.endswith("ForSequenceClassification"):
         return None
     with evaluating(model):
@@ -329,11 +321,7 @@ def run(model: nn.Module, prompt: Prompt, n_rows: int = 1) -> Tensor:
 
 
 def run_whole(model: Any, prompt: Prompt, n_rows: int = 1) -> Any:
-    """Return what a model, or its forward, makes of a batch of equal rows.
-
-    Raises:
-        UserError: if the prompt holds unknown ids, or more than the model has positions for.
-    """
+    """Return what a model, or its forward, makes of a batch of equal rows."""
 
     def rows(value: Any) -> Any:
         """Repeat an input [1, ...] as [row, ...]; a flag stays as it is."""

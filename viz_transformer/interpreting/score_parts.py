@@ -441,10 +441,10 @@ def _logits_of_head(stack: _Stack, place: int, site: AttentionSite, head: int) -
         module = final_norm(blocks, prompt, place)
         vector = FrozenNorm(module, stack.states[-1, place])(vector)
     rows = torch.stack([vector, 2 * vector, torch.zeros_like(vector)]).to(stack.states)
-    once, twice, nothing = exact(logits_of(blocks, prompt, module, rows))  # each [vocab]
+    once, twice, base = exact(logits_of(blocks, prompt, module, rows))  # each [vocab]
     check_same(
-        twice - nothing,
-        2 * (once - nothing),
+        twice - base,
+        2 * (once - base),
         "the logits are no linear function of what the last block leaves",
     )
-    return once - nothing
+    return once - base

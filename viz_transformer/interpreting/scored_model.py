@@ -30,9 +30,9 @@ from viz_transformer.interpreting.metric import (
 from viz_transformer.model.interventions import HeadChange, Interventions
 from viz_transformer.trace import ForwardTrace
 
-#: So many of the likeliest classes or tokens are told.
+#: So many of the likeliest classes or tokens are listed.
 _MOST_LIKELY = 8
-#: What stands in place of a text, where a model reads none.
+#: What replaces the text of a model that reads none.
 _LABELS = {"pixel_values": "a picture"}
 
 
@@ -43,17 +43,13 @@ class HuggingFaceScores:
         model: the model; it stays as it is.
         tokenizer: turns a text into its input; None of pictures and sounds.
         task: as of a model that writes one word.
-        text: what it reads at first, or what is in its place.
+        text: what it reads at first, or what replaces it.
     """
 
     task = "translate"
 
     def __init__(self, model: Any, given: Any, tokenizer: Any = None) -> None:
-        """Join a model and what it reads: a text, or what a processor returned of one picture or sound.
-
-        Raises:
-            UserError: if it scores nothing, or there is nothing to read.
-        """
+        """Join a model and what it reads: a text, or what a processor returned of one picture or sound."""
         self.model = model
         self.tokenizer = tokenizer
         self._features = {**given} if isinstance(given, Mapping) else None
@@ -114,11 +110,7 @@ class HuggingFaceScores:
     def measured(
         self, text: str, answer: tuple[str, ...], metric: Sequence[str], changes: Interventions | None = None
     ) -> float:
-        """Return the logit of a class or token, or minus that of a second one.
-
-        Raises:
-            UserError: if one of them is not there.
-        """
+        """Return the logit of a class or token, or minus that of a second one."""
         row, names = self._row(text, changes)
         return float(difference(row, [token_id(names, each, len(row)) for each in metric]))
 
@@ -182,11 +174,7 @@ class HuggingFaceScores:
         return [parameter._version for parameter in self.model.parameters()]
 
     def _given(self, text: str) -> dict[str, Tensor]:
-        """Return the arguments of the model's forward.
-
-        Raises:
-            UserError: if another text was given than the model reads.
-        """
+        """Return the arguments of the model's forward."""
         if self._features is None:
             return dict(encode(self.tokenizer, text))
         if text != self.text:

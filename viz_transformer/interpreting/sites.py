@@ -99,7 +99,7 @@ def find_sites(model: nn.Module) -> tuple[AttentionSite, ...]:
 
     Raises:
         UserError: if the model has no attention that can be found, or a layer whose output
-            projection can't be told; the message says which modules were looked at.
+            projection is unclear; the message says which modules were looked at.
     """
     if not isinstance(model, nn.Module):
         inner = " its .model" if isinstance(getattr(model, "model", None), nn.Module) else " one"
@@ -158,7 +158,7 @@ def width_of(module: Any) -> int | None:
 
 
 def _attends(module: nn.Module) -> bool:
-    """Tell a module that projects to queries, keys and values itself, or in a module per head."""
+    """Return whether a module projects to queries, keys and values itself, or in a module per head."""
     if isinstance(module, nn.MultiheadAttention):
         return True
     if _has_projections(module):
@@ -247,7 +247,7 @@ def _from_within(model: nn.Module, path: str) -> Iterator[nn.Module]:
 
 
 def _kind_of(model: nn.Module, path: str, module: nn.Module) -> str:
-    """Tell cross-attention by its name, and a decoder by what it says of itself or is called."""
+    """Recognise cross-attention by its name, and a decoder by its attributes or its names."""
     own_name = re.split(r"(?:^|\.)\d+\.", path)[-1]
     if getattr(module, "is_cross_attention", False) or _CROSS.search(own_name):
         return "cross"
@@ -256,14 +256,14 @@ def _kind_of(model: nn.Module, path: str, module: nn.Module) -> str:
     called = [*reversed(path.split(".")), *(type(each).__name__ for each in _from_within(model, path))]
     for name in map(str.lower, called):
         named = {side for side in ("encoder", "decoder") if side in name}
-        if len(named) == 1:  # an EncoderDecoderModel says nothing of its parts
+        if len(named) == 1:  # the parts of an EncoderDecoderModel have no attribute for it
             return named.pop()
     causal = type(model).__name__.endswith("ForCausalLM") or any(map(_is_causal_mask, module.buffers()))
     return "decoder" if causal else "encoder"
 
 
 def _is_causal_mask(buffer: Any) -> bool:
-    """Tell the triangle that a decoder of one's own keeps to hide what comes later."""
+    """Recognise the triangle with which a decoder of one's own masks later positions."""
     if buffer.ndim < 2 or buffer.shape[-1] != buffer.shape[-2] or buffer.shape[-1] < 2:
         return False
     seen = buffer.reshape(-1, *buffer.shape[-2:])[0] != 0  # [query, key]

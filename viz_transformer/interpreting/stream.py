@@ -67,9 +67,6 @@ def find_blocks(model: Any, kind: str | None = None) -> Blocks:
     Args:
         model: the model.
         kind: ``"encoder"`` or ``"decoder"``; None for the decoder, or else the encoder.
-
-    Raises:
-        UserError: if it is no torch module, or has no single stack of this kind.
     """
     sites = find_sites(model)
     kind = kind or ("decoder" if any(site.kind == "decoder" for site in sites) else "encoder")

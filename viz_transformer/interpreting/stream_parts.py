@@ -112,9 +112,6 @@ def added_by_blocks(
         prompt: what the model reads.
         position: where.
         states: [block + 1, position, d_model], the stream of that stack.
-
-    Raises:
-        UserError: if a block adds its attention to the stream in no known way.
     """
     watched = [Watched(states.shape[1], position) for _ in blocks.modules]
     with ExitStack() as hooks:

@@ -111,7 +111,7 @@ def gradient_weighted(
         token: the token, or the class, whose logit it is; by default the model's own first choice.
         against: a token whose logit is subtracted.
         metric: in place of these two, and of the logit: what `patching` takes.
-        position: where the logit is; by default at the one gap of a masked model, or else at the end.
+        position: the position of the logit; by default at the one gap of a masked model, or else at the end.
         scale: as in `value_weighted`. A query without any effect keeps a row of zeros.
         inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
             ``input_features=`` or ``input_values=`` of a sound.
@@ -255,7 +255,7 @@ def _plain_trace(model: nn.Module, prompt: Prompt, sites: Sequence[AttentionSite
 
 
 def _are_attention(trace: ForwardTrace, products: Sequence[_Product]) -> bool:
-    """Return whether the products are the model's attention, and nothing but them goes on."""
+    """Return whether the products are the model's attention, and all that enters the output projections."""
     return all(
         each.site.layer in (numbers := trace.layer_numbers(each.site.kind))
         and _is_attention(attention_of(trace, each.site.kind)[numbers.index(each.site.layer)], each)

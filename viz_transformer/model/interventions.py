@@ -182,11 +182,7 @@ class Interventions:
 
 
 def checked(interventions: Interventions | None, config: ModelConfig) -> Interventions:
-    """Return the interventions, or those that change nothing for None.
-
-    Raises:
-        UserError: if they are no Interventions, or name a head that the model has not.
-    """
+    """Return the interventions, or those that change nothing for None."""
     if interventions is None or interventions is UNCHANGED:
         return UNCHANGED
     if not isinstance(interventions, Interventions):
@@ -328,9 +324,6 @@ def change_outputs(
         outputs: [batch, head, position, d_head].
         changes: at most one for each head.
         step: in decoding, the position that is written; None for whole sequences.
-
-    Raises:
-        UserError: if a mean or an output does not fit the positions or d_head.
     """
     factors = outputs.new_ones(outputs.shape[1], 1, 1)  # [head, 1, 1]
     for change in changes:
@@ -382,9 +375,6 @@ def fixed_pattern(
         weights: of all heads, for their shape [batch, head, query, key] and dtype.
         mask: which keys each query may attend to; None: all.
         step: in decoding, the position that is written; None for whole sequences.
-
-    Raises:
-        UserError: if the pattern does not fit the queries and keys.
     """
     if change.pattern == "uniform":
         if mask is None:
