@@ -102,7 +102,7 @@ EARLIER_PREDICTIONS = """
 5.p2 Four words of 8 numbers, x.reshape(4, 4, 2):
 5.p3 house
 6.p2 By how much do the scores change, in percent
-7.p3 What does softmax make of three scores that
+7.p3 What does softmax
 8.p2 How many times smaller is the gradient in th
 9.p1 A model with 8 heads has read 6 words and wr
 9.p2 How many encoder layers does nn.Transformer(
