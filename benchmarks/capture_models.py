@@ -13,7 +13,7 @@ from benchmarks.table import Goal, Table
 from tests.support.capture_ways import N_BEAMS, UNWRITTEN, generated, padded
 from tests.support.capture_zoo import CONFIGURATIONS, REASONS, Comparison, compare, make
 from tests.support.torch_zoo import MODULES, compare_module
-from viz_transformer.tracing.verified_classes import LISTED
+from viz_transformer.capturing.verify import LISTED
 
 #: The largest difference that is only rounding: of one pass, and where sums are added in another order.
 ROUNDING, REORDERED = 1e-6, 1e-5

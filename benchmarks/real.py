@@ -43,7 +43,7 @@ def load() -> tuple[Any, Any]:
 
 def passes() -> dict[str, Callable[[], Any]]:
     """Make a forward of one text of random tokens, and captures of it."""
-    from viz_transformer.tracing import verify
+    from viz_transformer.capturing import verify
 
     model, _ = load()
     torch.manual_seed(0)

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 
 from tools import notebooks
-from viz_transformer.cli import assignment, main
+from viz_transformer.cli import lessons, main
 from viz_transformer.cli.course import course, exercise_cell, find_lesson
 from viz_transformer.exercises import exercises_of
 
@@ -29,7 +29,7 @@ def test_every_lesson_becomes_an_assignment_with_every_exercise() -> None:
         names = [one.name for one in exercises_of(lesson.key)]
         assert graded == [f"check-{name.replace('.', '-')}" for name in names]
 
-        made = assignment.with_solutions(lesson, assignment.SOLUTIONS)
+        made = lessons.with_solutions(lesson, lessons.SOLUTIONS)
         nbformat.validate(made)
         texts = {cell["id"]: "".join(cell["source"]) for cell in made["cells"]}
         for mark in ("### BEGIN SOLUTION\n", "### BEGIN HIDDEN TESTS\n"):
@@ -78,7 +78,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, on_the_path: None) -> Path:
     shorten(folder / "source" / LESSON.path.stem / LESSON.path.name)
     nbgrader(folder, "generate_assignment", LESSON.path.stem)
     released = folder / "release" / LESSON.path.stem / LESSON.path.name
-    solved = assignment.read_solutions(LESSON, assignment.SOLUTIONS)
+    solved = lessons.read_solutions(LESSON, lessons.SOLUTIONS)
     mistaken = {**solved, "3.2": "def softmax(scores):\n    return scores"}
     del mistaken["3.3"]  # not answered
     # The kernel's limit ends this cell, and the next one is graded.
@@ -177,7 +177,7 @@ def test_what_makes_no_assignment_is_refused_in_one_line_and_nothing_is_written(
         ("course", LESSON.key, "some", "has no section '# %% 3.2'"),
     ):
         if solutions:
-            monkeypatch.setattr(assignment, "SOLUTIONS", tmp_path / solutions)
+            monkeypatch.setattr(lessons, "SOLUTIONS", tmp_path / solutions)
         assert main(["lessons", "assignment", str(tmp_path / folder), "--lesson", key]) == 2
         error = capsys.readouterr().err
         assert message in error

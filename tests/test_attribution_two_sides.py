@@ -24,7 +24,9 @@ from viz_transformer.attribution import (
     patching,
     value_weighted,
 )
+from viz_transformer.capturing.inputs import TRACED
 from viz_transformer.errors import UserError
+from viz_transformer.interpreting import AttentionSite, find_sites
 
 SOURCE, OTHER, TARGET = [5, 9, 7, 12, 8], [5, 9, 11, 12, 8], [0, 6, 11, 10]
 TOKEN, AGAINST = 9, 3
@@ -177,12 +179,23 @@ def test_a_patched_head_has_the_output_of_the_clean_run(make) -> None:
     assert same(before, state(model))
 
 
-@pytest.mark.parametrize("make", [t5, bart, ours, bert])
-def test_the_word_that_differs_carries_all_before_the_encoder_s_first_layer(make) -> None:
-    found = patching(make(), SOURCE, OTHER, TOKEN, "positions", target=target_of(make))
-    np.testing.assert_allclose(found.restored[0], [0, 0, 1, 0, 0], atol=1e-3)
-    assert found.columns == ("5", "9", "7|11", "12", "8")
-    assert found.kind == "encoder"
+@pytest.mark.parametrize("make", MODELS)
+def test_the_part_that_differs_carries_all_before_the_first_layer(make) -> None:
+    kinds, _, (clean, corrupted) = MODELS[make]
+    is_text = not clean.is_floating_point()
+    given = [each[0].tolist() if is_text else each for each in (clean, corrupted)]
+    options = {"target": TARGET} if kinds == BOTH else {}
+    tokens = (0, 1) if make in (vit, clip) else (TOKEN, AGAINST)
+    model = make()
+    found = patching(model, *given, tokens, "positions", **options)
+    in_threes = patching(model, *given, tokens, "positions", batch_size=3, **options)
+    np.testing.assert_allclose(in_threes.values, found.values, atol=1e-5)
+    assert found.kind == kinds[0]
+    if is_text:
+        np.testing.assert_allclose(found.restored[0], [0, 0, 1, 0, 0], atol=1e-3)
+        assert found.columns == ("5", "9", "7|11", "12", "8")
+    elif make is not whisper:
+        np.testing.assert_allclose(found.restored[0], [0, 0, 0, 0, 1], atol=1e-4)
 
 
 def test_a_decoder_s_stream_is_patched_after_it_has_read_the_source() -> None:
@@ -195,46 +208,43 @@ def test_a_decoder_s_stream_is_patched_after_it_has_read_the_source() -> None:
         patching(t5(), SOURCE, OTHER, TOKEN, "positions", kind="cross", target=TARGET)
 
 
-def test_the_values_of_t5_count_by_the_length_of_what_they_carry() -> None:
-    model: Any = t5()
-    memory = whole(t5, SOURCE).encoder_last_hidden_state[0]  # [key, d_model]
-    both = {"input_ids": SOURCE, "decoder_input_ids": TARGET}
-    labels = {"source_tokens": list("abcde"), "target_tokens": list("abcd")}
-    plain = vt.capture(model, **both, **labels).cross_attention
-    trace = value_weighted(model, SOURCE, target=TARGET)
-    for layer in range(2):
-        attention = model.decoder.block[layer].layer[1].EncDecAttention
-        with torch.no_grad():
-            values = attention.v(memory).unflatten(-1, (N_HEADS, 6))  # [key, head, d_head]
-            matrices = attention.o.weight.T.unflatten(0, (N_HEADS, 6))  # [head, d_head, d_model]
-            sizes = (values.transpose(0, 1) @ matrices).norm(dim=-1)  # [head, key]
-        weighted = torch.tensor(plain[layer]) * sizes[:, None]
-        expected = weighted / weighted.sum(-1, keepdim=True)
-        np.testing.assert_allclose(trace.cross_attention[layer], expected.numpy(), atol=1e-5)
-    assert trace.kinds == ("encoder", "decoder", "cross")
-    assert trace.source_tokens == tuple(map(str, SOURCE))
+def values_of(model: nn.Module, site: AttentionSite, weights: Tensor, args: Any, named: Any) -> Tensor:
+    """What each head returns for each key, [head, key, d_head]: outputs under patterns of one key each."""
+    n_queries, n_keys = weights.shape[-2:]
+    found = torch.zeros(site.n_heads, n_keys, site.d_head)
+    for first in {min(key, n_keys - n_queries) for key in range(0, n_keys, n_queries)}:
+        some = slice(first, first + n_queries)
+        rows = torch.eye(n_keys)[some]
+        heads = [vt.HeadChange(site.kind, site.layer, head, pattern=rows) for head in range(site.n_heads)]
+        with vt.interventions(model, heads=heads):
+            outputs = vt.head_outputs(model, *args, **named)[site.kind][site.layer]
+        found[:, some] = torch.from_numpy(outputs)
+    return found
 
 
 @pytest.mark.parametrize("make", MODELS)
-def test_gradients_reach_every_kind_of_attention(make) -> None:
+def test_weights_are_multiplied_by_the_length_of_the_values_or_by_their_gradients(make) -> None:
     model: Any = make()
     kinds, name, (clean, _) = MODELS[make]
     args, named = inputs_of(make, clean)
     classes = make in (vit, clip)
     options = {"token": 0, "against": 1} if classes else {"token": TOKEN, "against": AGAINST, "position": 3}
     options |= {"target": TARGET} if kinds == BOTH else {}
-    if name not in ("", "input_ids"):
-        trace = gradient_weighted(model, scale="trace", **{name: clean}, **options)
-    else:
-        trace = gradient_weighted(model, SOURCE, scale="trace", **options)
-    assert trace.kinds == kinds
+    prompt = [SOURCE] if name in ("", "input_ids") else []
+    features = {} if prompt else {name: clean}
+    trace = gradient_weighted(model, *prompt, scale="trace", **features, **options)
+    target = {"target": TARGET} if kinds == BOTH else {}
+    by_values = value_weighted(model, *prompt, **features, **target)
+    assert trace.kinds == by_values.kinds == kinds
     sums = np.concatenate([trace.attention(kind).sum(-1).ravel() for kind in kinds])
     assert sums.max() == pytest.approx(1, abs=1e-6)
-    if not name:
-        return
-    model.set_attn_implementation("eager")
-    output = model(*args, **named, output_attentions=True)
-    fields = [f"{kind}_attentions" for kind in kinds] if kinds == BOTH else ["attentions"]
+    if name:
+        model.set_attn_implementation("eager")
+        output = model(*args, **named, output_attentions=True)
+        fields = [f"{kind}_attentions" for kind in kinds] if kinds == BOTH else ["attentions"]
+    else:
+        output = TRACED[type(model)].forward(model, *args)
+        fields = [f"{kind}_attention" for kind in kinds]
     weights = [each for field in fields for each in getattr(output, field)]
     slopes = torch.autograd.grad(scores(output), weights)
     by_hand = [(each * slope).clamp(min=0)[0].detach() for each, slope in zip(weights, slopes, strict=True)]
@@ -242,6 +252,14 @@ def test_gradients_reach_every_kind_of_attention(make) -> None:
     found = [layer for kind in kinds for layer in trace.attention(kind)]
     for one, expected in zip(found, by_hand, strict=True):
         np.testing.assert_allclose(one, expected.numpy() / largest, atol=1e-6)
+    sites = sorted(find_sites(model), key=lambda site: kinds.index(site.kind))
+    found = [layer for kind in kinds for layer in by_values.attention(kind)]
+    for site, one, own in zip(sites, found, weights, strict=True):
+        values = values_of(model, site, own, args, named)
+        matrices = site.weight.unflatten(0, (site.n_heads, site.d_head))  # [head, d_head, d_model]
+        weighted = own[0] * (values @ matrices).norm(dim=-1)[:, None]
+        sums = weighted.sum(-1, keepdim=True).clamp(min=1e-30)  # a query of padding attends to nothing
+        np.testing.assert_allclose(one, (weighted / sums).detach().numpy(), atol=1e-5)
 
 
 def test_a_text_is_read_with_its_own_answer_or_with_a_given_one() -> None:

@@ -22,12 +22,12 @@ from tests.support.hand_made_traces import (
     make_trace,
     uneven_trace,
 )
-from viz_transformer.bertviz_views import BertvizView, head_view, model_view, scripts
+from viz_transformer.bertviz_views import BertvizView, head_view, model_view, page
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.trace import ForwardTrace
 
 BOTH = pytest.mark.parametrize("view", [head_view, model_view])
-VENDOR = Path(scripts.__file__).parent / "vendor"
+VENDOR = Path(page.__file__).parent / "vendor"
 
 
 def data(shown: BertvizView) -> list[dict]:
@@ -170,7 +170,7 @@ def test_a_large_page_is_announced_before_it_is_built(view) -> None:
 def test_the_known_holes_of_old_libraries_are_out_of_reach() -> None:
     """vendor/README.md lists them; each needs one of these calls."""
     for name in ("head_view", "model_view"):
-        script = scripts.read_script(name)
+        script = page.read_script(name)
         assert not re.findall(r"\.html\(|\.ajax\(|\.extend\(|\.getScript\(|\.load\(|parseHTML", script)
         assert all(given.startswith('$("<option />")') for given in re.findall(r"\.append\((\$.*)", script))
         assert set(re.findall(r"d3\.(?:color|rgb|lab|hcl|hsl)\((\w+)\)", script)) <= {"color"}
@@ -184,8 +184,8 @@ def test_a_missing_or_unknown_bertviz_is_named(view, monkeypatch: pytest.MonkeyP
         (None, 'pip install "viz-transformer[bertviz]"'),
         (unknown, 'pip install "bertviz==1.4.1"'),
     ):
-        scripts.read_script.cache_clear()
-        monkeypatch.setattr(scripts, "find_spec", lambda name, spec=spec: spec)
+        page.read_script.cache_clear()
+        monkeypatch.setattr(page, "find_spec", lambda name, spec=spec: spec)
         with pytest.raises(UserError, match=re.escape(message)):
             view(make_trace())
 

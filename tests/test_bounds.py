@@ -14,7 +14,7 @@ from tests.support.number_calls import NUMBER_CALLS, SMALL, write_pairs
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model import Transformer
-from viz_transformer.model.families.family_config import check_room
+from viz_transformer.model.families import check_room
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,14 @@ import torch
 from torch import nn
 
 import viz_transformer as vt
+from tests.support.capture_ways import N_BEAMS, UNWRITTEN, generated, padded
 from tests.support.capture_zoo import (
     CONFIGURATIONS,
     N_SOURCE,
     REASONS,
     UNCOMPARED,
+    UNLISTED,
+    Comparison,
     compare,
     inputs_of,
     make,
@@ -23,9 +27,8 @@ from tests.support.capture_zoo import (
 )
 from tests.support.huggingface_models import frozen, same, state
 from tests.support.torch_zoo import MODULES, compare_module
-from tests.support.zoo_tests import each_configuration
+from viz_transformer.capturing.verify import verified_classes
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.verified_classes import verified_classes
 
 PAGE = Path(__file__).parents[1] / "docs" / "captured_models.md"
 #: Some of each kind: text in, text to text, pictures, sound, sinks, experts, bands, windows, chunks, scores,
@@ -46,8 +49,21 @@ SAMPLE = (
     *("jamba", "led", "lfm2", "llama4_text", "longformer", "longt5", "mistral", "mixtral", "modernbert"),
     *("pegasus_x", "prophetnet", "qwen3", "swin", "t5", "vit", "wav2vec2", "whisper"),
 )
-#: What pads and masks itself; test_tracing_whole_maps.py works its weights out.
+#: What pads and masks itself; test_capture_whole_maps.py works its weights out.
 BANDED = {"longformer", "big_bird, block sparse"}
+
+
+#: Steps and one pass, or two sizes of batch, add the same numbers up in another order.
+ROUNDING = 1e-5
+#: Text to text, positions that `generate` counts again, layers that do not attend, a window, a sink.
+SAMPLE_OF_WAYS = ("bart", "bamba", "gpt_oss", "mistral", "roberta")
+
+
+def each_configuration(sample: Sequence[str]) -> pytest.MarkDecorator:
+    """Run a test with each `name`: those of the sample always, the others weekly."""
+    others = sorted((CONFIGURATIONS | UNLISTED).keys() - set(sample))
+    weekly = [pytest.param(name, marks=pytest.mark.weekly) for name in others]
+    return pytest.mark.parametrize("name", [*sample, *weekly])
 
 
 def check(name: str) -> None:
@@ -99,6 +115,30 @@ def check_padding(name: str, model: nn.Module, ids: torch.Tensor) -> None:
 @each_configuration(SAMPLE)
 def test_each_is_captured_exactly_or_refused(name) -> None:
     check(name)
+
+
+def check_ways(name: str) -> None:
+    for n_beams in (1, N_BEAMS):
+        result = generated(name, n_beams)
+        check_result(name, result, n_beams in UNWRITTEN.get(name, ("", ()))[1])
+    check_result(name, padded(name), name in REASONS)
+
+
+def check_result(name: str, result: Comparison | None, is_refused: bool) -> None:
+    if result is None:
+        return
+    if is_refused:
+        assert result.refusal
+        assert re.fullmatch("[^\n]+", result.refusal)
+        return
+    assert result.refusal is None
+    assert result.uncompared == UNCOMPARED.get(name, ())
+    assert (result.difference or 0) <= ROUNDING
+
+
+@each_configuration(SAMPLE_OF_WAYS)
+def test_what_generate_returned_and_padded_batches_are_captured_as_exactly_or_refused(name) -> None:
+    check_ways(name)
 
 
 @pytest.mark.parametrize("is_padded", [False, True])

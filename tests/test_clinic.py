@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from tests.support.lessons import Lesson
-from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
 from viz_transformer.cli.course import find_lesson
+from viz_transformer.cli.lessons import SOLUTIONS, read_solutions
 from viz_transformer.exercises import course, exercise, exercises_of
 from viz_transformer.exercises.answer_types import Function
 from viz_transformer.exercises.clinic.decoding import toy_step

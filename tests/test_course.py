@@ -11,8 +11,8 @@ import pytest
 from nbclient import NotebookClient
 
 from tests.support.lessons import ASKS, Lesson, exercise_headings, flat, lessons_kernel, run_notebook
-from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
 from viz_transformer.cli.course import exercise_cell, find_lesson
+from viz_transformer.cli.lessons import SOLUTIONS, read_solutions
 from viz_transformer.exercises import exercise, exercises_of, lent
 from viz_transformer.exercises.answer_types import Function, evaluate
 from viz_transformer.exercises.course import GRADING, LESSONS

@@ -24,7 +24,7 @@ def test_the_second_call_is_counted_with_its_threads_and_without_lambdas() -> No
 
 def test_a_trace_runs_the_model_and_a_page_the_engine() -> None:
     trace, _, page = (count() for count in CALLS.values())
-    assert {file for file, name, _ in trace if name.endswith(".forward")} >= {"model/traced.py"}
+    assert {file for file, name, _ in trace if name.endswith(".forward")} >= {"model/transformer.py"}
     assert {name for file, name, _ in page if file == "engine/answers/translation_lab.ts"} == {
         "answerTranslationLab"
     }

@@ -9,7 +9,7 @@ import torch
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.decoding.constraints import make_constraints
-from viz_transformer.decoding.fused import FusedSteps, can_fuse
+from viz_transformer.decoding.fused import FusedSteps
 from viz_transformer.decoding.steps import CachedSteps, Steps, open_steps
 from viz_transformer.model import DecoderOnly, TracedDecoderOnly, TracedTransformer, Transformer
 from viz_transformer.training import make_model
@@ -127,5 +127,4 @@ def test_attention_by_steps_is_that_of_a_whole_pass(alone: bool) -> None:
 
 def test_additive_scores_are_not_fused() -> None:
     model = Transformer(config(scoring="additive")).eval()
-    assert not can_fuse(model)
     assert isinstance(opened(model, SOURCES)[0], CachedSteps)

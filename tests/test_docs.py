@@ -61,12 +61,6 @@ def test_a_link_leads_to_the_page_of_the_site_or_else_to_the_repository(
     assert docs_site.linked(link, Path(source), page, files, REPOSITORY) == expected
 
 
-def test_the_course_lists_every_lesson_with_its_question() -> None:
-    listed = docs_site.lessons()
-    assert len(listed.splitlines()) == len(list((ROOT / "notebooks").glob("*.ipynb")))
-    assert listed in (ROOT / "docs" / "course.md").read_text(encoding="utf-8")
-
-
 def measured() -> str:
     """Return the rows of docs/contributing/benchmarks.md in which other tools show the same attention."""
     text = (ROOT / "docs" / "contributing" / "benchmarks.md").read_text(encoding="utf-8")

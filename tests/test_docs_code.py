@@ -1,6 +1,6 @@
 """The code of the README and of the documentation's pages, run as it stands.
 
-Pages with models of other people have tests of their own: recipes, interventions, attribution.
+Pages with models of other people have tests of their own: recipes, interpreting.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viz_transformer.corpus.files import read_pairs
 from viz_transformer.recipes import files
 
 #: Pages whose code a test of their own runs.
-ELSEWHERE = {"attribution", "interventions", "recipes"}
+ELSEWHERE = {"interpreting", "recipes"}
 
 
 def code_of(page: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from viz_transformer.model.dropout import Dropout
+from viz_transformer.model.layers import Dropout
 
 LARGE = (3, 257, 129)  # no multiple of four
 

@@ -279,7 +279,7 @@ def given_by(one: Exercise, code: str) -> Any:
 #: Choices that Python accepts, whose results are the same, or which a person judges.
 ALSO_ACCEPTED = {
     *(("10.2", 0, "target"), ("10.2", 3, "batch_loss"), ("12.1", 0, "heads")),
-    ("project.1", 3, '"Head 1.0 matters more: without it the loss is 0.52."'),
+    ("project.1", 3, '"Head 1·0 matters more: without it the loss is 0.52."'),
     ("project.1", 3, '"Neither head matters."'),
 }
 
@@ -316,7 +316,7 @@ def test_a_fault_is_repaired_by_changing_its_lines() -> None:
     for one, form, told in zip(clinic, forms, answers_in_node(SCRIPTS, ANSWER, forms), strict=True):
         _, (passed, *_), messages = zip(*form["asked"]["checks"], strict=True)
         assert not passed
-        assert told[0] == "Nothing is changed yet: choose a line, and what should be in its place."
+        assert told[0] == "No line is changed yet: choose one, and what should be in its place."
         assert any(each.startswith("Right.") for each in told)
         assert messages[0] == one.wanted.mistakes[0].message  # of the excerpt as it was handed out
         foreseen = {each.message for each in one.wanted.mistakes} - {messages[0]}

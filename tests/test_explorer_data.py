@@ -29,9 +29,9 @@ from tests.support.refusals import assert_refused
 from tests.support.texts import TEXTS
 from viz_transformer.analysis import head_entropy_share, label_heads, output_rollout, rollout
 from viz_transformer.analysis.combine import difference_limit, strongest
+from viz_transformer.capturing import capture
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.tracing import capture
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.base.view import sendable
 from viz_transformer.widgets.explorer import EXACT_BYTES, explore, pack

@@ -130,7 +130,7 @@ def test_a_page_that_takes_long_says_how_far_it_is_and_can_be_interrupted(
 ) -> None:
     export_html(Word(), tmp_path / "page.html")
     assert capsys.readouterr() == ("", "")
-    for name in ("_work._PAUSE_S", "export.page_progress._QUIET_S", "export.page_progress._LINE_PAUSE_S"):
+    for name in ("_work._PAUSE_S", "export.page._QUIET_S", "export.page._LINE_PAUSE_S"):
         monkeypatch.setattr(f"viz_transformer.{name}", 0)
     export_html(Word(), tmp_path / "page.html")
     said = [line for line in capsys.readouterr().err.splitlines() if "Word" in line]

@@ -14,7 +14,7 @@ import transformers
 import viz_transformer as vt
 from tests.support.huggingface_models import eager
 from tests.support.refusals import assert_refused
-from viz_transformer.tracing.pictures import find_pictures
+from viz_transformer.capturing.pictures import find_pictures
 
 #: Patches of 8 by 8 pixels of a picture of 16 by 24, and of squares of 32.
 PATCH, TEXT, IMAGE = 8, 60, 50

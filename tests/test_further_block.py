@@ -137,6 +137,6 @@ def test_each_wrong_answer_gets_its_message() -> None:
     block = exercise("block.3").check(lambda x, attention, norm_1, feed_forward, norm_2: x).message
     layer = exercise("block.2").check(lambda layer, x: None).message
     assert "(x, attention, norm_1, feed_forward, norm_2) has the right shape" in block
-    assert "layer=a function" in layer
+    assert "layer=reads_its_neighbour" in layer
     assert "0x" not in block + layer
     assert "\n" not in block + layer

@@ -19,7 +19,7 @@ from viz_transformer.exercises import exercise
 from viz_transformer.exercises.instruments import leak_meter
 from viz_transformer.experiments.causal_leak import LENGTH, N_WORDS, UNIFORM_LOSS
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
-from viz_transformer.model.stacks import Encoder
+from viz_transformer.model.layers import Encoder
 
 LESSON = Lesson("families")
 SIZES = {"vocab_size": 16, "d_model": 32, "n_heads": 4, "d_ff": 64}

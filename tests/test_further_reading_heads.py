@@ -17,7 +17,7 @@ from viz_transformer.analysis import (
     head_alignment_error_rate,
     label_heads,
 )
-from viz_transformer.bertviz_views import scripts
+from viz_transformer.bertviz_views import page
 from viz_transformer.corpus import english_spanish
 from viz_transformer.exercises import exercise
 from viz_transformer.recipes.head_eval import NEEDED, head_losses
@@ -118,8 +118,8 @@ def test_without_transformers_or_bertviz_the_cells_say_so(
     exec(LESSON["tiny-bert-sizes"], scope)
     exec(LESSON["tiny-bert"], scope)
     assert "pip install transformers" in capsys.readouterr().out
-    monkeypatch.setattr(scripts, "find_spec", lambda name: None)
-    scripts.read_script.cache_clear()
+    monkeypatch.setattr(page, "find_spec", lambda name: None)
+    page.read_script.cache_clear()
     names = {"vt": vt, "tired": translator.trace(TIRED)}
     exec(LESSON["bertviz"], names)
     assert isinstance(names["drawn"], str)

@@ -16,8 +16,7 @@ from viz_transformer.model import (
     Transformer,
     from_huggingface,
 )
-from viz_transformer.model.huggingface.bert import read_bert, read_distilbert
-from viz_transformer.model.huggingface.gpt2 import read_gpt2
+from viz_transformer.model.conversion.huggingface import read_bert, read_distilbert, read_gpt2
 
 
 def build(model_class, **changes):

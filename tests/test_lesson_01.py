@@ -87,7 +87,7 @@ def test_the_language_model_finishes_the_sentence_with_an_adjective() -> None:
     names = LESSON.run("start", "finish")
     text = "el animal no cruzó la calle porque estaba demasiado"
     assert f'"{text}"' in LESSON["finish"]
-    assert list(names["writer"].next_words(text))[:3] == ["cansado", "asustado", "enfermo"]
+    assert list(names["language_model"].next_words(text))[:3] == ["cansado", "asustado", "enfermo"]
 
 
 def test_gato_looks_at_cat_in_every_head_of_layer_1(translator) -> None:

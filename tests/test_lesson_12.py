@@ -49,7 +49,7 @@ def test_the_output_at_it_hardly_differs_and_one_head_carries_the_gender(transla
     *code, _ = LESSON["patch"].splitlines()
     exec("\n".join(code), names)
     back = names["lens"].restored("heads")  # [layer, head]
-    assert not LESSON.lacks(f"One head brings back {back[1, 1]:.0%}", cell="exercise-together")
+    assert not LESSON.lacks(f"One head restores {back[1, 1]:.0%}", cell="exercise-together")
     assert np.sort(np.abs(back), axis=None)[-2] < 0.02
     looks = [
         weights_between(translator.trace(text), "encoder", "teacher", word)[1, 1]

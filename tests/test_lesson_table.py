@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tools.lesson_table import PAGE, Size, page, size, sizes
+from tools.lesson_table import COURSE, PAGE, Size, course_page, page, size, sizes
 from viz_transformer.cli.course import Lesson, find_lesson
 
 FOUND = sizes()
@@ -17,9 +17,10 @@ def in_its_new_form(lesson: str) -> bool:
     return f"**Time:** {FOUND[lesson].stated} minutes." in "".join(first)
 
 
-def test_the_table_is_that_of_the_lessons() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    assert text == page(text, FOUND), "write it again: .venv/bin/python -m tools.lesson_table"
+def test_the_table_and_the_list_are_those_of_the_lessons() -> None:
+    sizes, questions = (path.read_text(encoding="utf-8") for path in (PAGE, COURSE))
+    assert sizes == page(sizes, FOUND), "write it again: .venv/bin/python -m tools.lesson_table"
+    assert questions == course_page(questions), "write it again: .venv/bin/python -m tools.lesson_table"
 
 
 def test_a_lesson_takes_the_time_that_it_states_and_keeps_within_its_bounds() -> None:

@@ -190,7 +190,7 @@ def test_an_edited_file_keeps_its_edits_and_a_broken_one_stops_nothing(
     cell("from my_transformer import attend, softmax")
     assert cell("attend.__module__, softmax.__module__") == (own_model.LENT, own_model.NAME)
     told = capsys.readouterr().err
-    assert told.startswith("my_transformer.py has an error, which you can mend (SyntaxError: ")
+    assert told.startswith("my_transformer.py has an error, which you can correct (SyntaxError: ")
     assert told.endswith("; lent until then: attend.\n")
     assert text() == broken
     for whole in ("(", "\0", "raise SystemExit", "import my_transformer_of_nobody"):
@@ -295,7 +295,7 @@ class LayerNorm(nn.Module):
 def test_a_class_is_compared_on_copied_parameters_and_written(notebook: Callable[[], Cell]) -> None:
     cell = notebook()
     for wrong, right, message in (
-        ("(nn.Module)", "", "It is no module of torch: begin it with class LayerNorm(nn.Module)."),
+        ("(nn.Module)", "", "It is not a module of torch: begin it with class LayerNorm(nn.Module)."),
         ("super().__init__()", "pass", "Begin __init__ with super().__init__()"),
         ("self.scale", "self.gamma", "It has the parameters gamma; here they should be called scale."),
         ("nn.Parameter(torch.zeros(d_model))", "torch.zeros(d_model)", "shift is a plain tensor"),

@@ -30,7 +30,7 @@ from tests.support.javascript import answers_in_node
 from viz_transformer.analysis import output_rollout, rollout
 from viz_transformer.analysis.words import between_words, word_axis
 from viz_transformer.errors import UserError
-from viz_transformer.plots import fonts, plot_aggregate, plot_difference, plot_head, plot_heads, save_figure
+from viz_transformer.plots import labels, plot_aggregate, plot_difference, plot_head, plot_heads, save_figure
 from viz_transformer.plots.colour import STOPS, weight_colormap
 from viz_transformer.plots.labels import label, visible
 from viz_transformer.trace import ForwardTrace
@@ -102,7 +102,7 @@ def test_the_installed_font_that_has_a_glyph_is_found_and_else_its_code_point_is
 ) -> None:
     """Cuneiform, which no usual font has; a font of one character stands for that which was installed."""
     monkeypatch.setattr(fontManager, "ttflist", [*fontManager.ttflist])
-    monkeypatch.setattr(fonts, "_needed", {})
+    monkeypatch.setattr(labels, "_needed", {})
     weights = np.eye(2)[None, None]  # [layer, head, query, key]
     trace = ForwardTrace(source_tokens=["𒀀", "猫𒀁"], encoder_attention=weights)
     assert label("𒀀") == "<U+12000>"

@@ -182,7 +182,7 @@ def spoil(records: Any) -> None:
 
 
 def test_a_loss_that_is_no_number_leaves_the_last_good_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"at step 8; lower.*the checkpoint of step 5 stands"):
+    with pytest.raises(UserError, match=r"at step 8; lower.*the checkpoint of step 5 is kept"):
         train(tmp_path / "own", progress=at_seven(spoil))
     translator = load_translator(tmp_path / "own")
     loss = validation_loss(translator.model, VALIDATION, translator.vocabulary)

@@ -102,7 +102,7 @@ EARLIER_PREDICTIONS = """
 5.p2 Four words of 8 numbers, x.reshape(4, 4, 2):
 5.p3 house
 6.p2 By how much do the scores change, in percent
-7.p3 What does softmax
+7.p3 What does softmax return for three scores that
 8.p2 How many times smaller is the gradient in th
 9.p1 A model with 8 heads has read 6 words and wr
 9.p2 How many encoder layers does nn.Transformer(
@@ -118,7 +118,7 @@ EARLIER_PREDICTIONS = """
 12.p4 How many of the 1,000 draws are “la maestra
 12.p5 Which text comes most often with a temperatu
 12.p6 Where are the points for predictions between
-13.p1 The surest head
+13.p1 The sharpest head
 13.p2 Over all held-out sentences
 13.p3 tired
 14.p3 BERT-Base with 24 heads in place of 12: how

@@ -27,7 +27,7 @@ from viz_transformer.config import TrainConfig
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.plots import plot_softmax
-from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.figures import set_alt_text
 from viz_transformer.training import learning_rate
 from viz_transformer.widgets.embedding_map import EmbeddingMap
 from viz_transformer.widgets.figure_lab.view import MAX_EXPORTED, value_text
@@ -86,7 +86,7 @@ def test_the_scaling_lab_gives_the_spread_of_the_scores() -> None:
 
 def test_the_page_of_the_scaling_lab_computes_what_numpy_does() -> None:
     answer = """({ bytes, widths, powers }) => {
-        const all = readHalves(bytes);
+        const all = decodeWeights(bytes, "float16");
         const each = all.length / widths.length;
         return powers.map((power) => widths.map((width, i) => {
             const scores = all.subarray(i * each, (i + 1) * each);
@@ -98,7 +98,10 @@ def test_the_page_of_the_scaling_lab_computes_what_numpy_does() -> None:
     }"""
     powers = [0.0, 0.35, 0.5, 1.0]
     found = answers_in_node(
-        {"readHalves, rowWeights, histogram, variance": "widgets/scaling_lab/spread.ts"},
+        {
+            "decodeWeights": "widgets/base/bytes.ts",
+            "rowWeights, histogram, variance": "widgets/scaling_lab/spread.ts",
+        },
         answer,
         {"bytes": vt.scaling_lab(SCORES).data["scores"], "widths": WIDTHS, "powers": powers},
     )

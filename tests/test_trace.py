@@ -19,10 +19,10 @@ from hypothesis.extra.numpy import arrays
 from tests.support.hand_made_traces import attention, hostile_trace, make_trace
 from tests.support.missing_packages import printed_without_torch
 from tests.support.refusals import assert_refused
+from viz_transformer.capturing import assemble, capture
 from viz_transformer.errors import FileError
 from viz_transformer.trace import ForwardTrace, TrainingTrace, running_text
 from viz_transformer.trace.arrays import hand_over
-from viz_transformer.tracing import assemble, capture
 
 SOURCE = ("the", "cat", "<eos>")
 TARGET = ("<sos>", "el")

@@ -13,9 +13,9 @@ import transformers as hf
 import viz_transformer as vt
 from tests.support.capture_zoo import inputs_of, make
 from tests.support.huggingface_models import sized
+from viz_transformer.capturing import verify
+from viz_transformer.capturing.verify import LISTED, is_as_its_class, is_verified, verified_classes
 from viz_transformer.errors import UserError
-from viz_transformer.tracing import verify
-from viz_transformer.tracing.verified_classes import LISTED, is_as_its_class, is_verified, verified_classes
 
 IDS, NAMES = [3, 5, 7, 9], list("abcd")
 
@@ -155,5 +155,5 @@ def test_what_is_not_as_the_model_says_of_itself_is_said() -> None:
     assert vt.capture(gpt2, **inputs_of(gpt2), tokens=names).notes == ()
     ahead = torch.zeros(1, 1, 12, 12)  # a mask that hides nothing
     seen = vt.capture(gpt2, **inputs_of(gpt2), attention_mask=ahead, target_tokens=names)
-    assert seen.notes == ("the model says that it is causal, and some of its heads look ahead",)
+    assert seen.notes == ("the model's configuration is causal, and some of its heads look ahead",)
     assert vt.capture(gpt2, **inputs_of(gpt2), target_tokens=names, layers=[1], heads=[0]).notes == ()

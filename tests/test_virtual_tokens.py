@@ -12,7 +12,7 @@ from torch import nn
 import viz_transformer as vt
 from tests.support.huggingface_models import PIECES, peft, tiny, word_piece
 from tests.support.refusals import assert_refused
-from viz_transformer.tracing.labels import labels_of_ids
+from viz_transformer.capturing.arguments import labels_of_ids
 
 IDS, NAMES = torch.tensor([[1, 4, 7]]), ["a", "b", "c"]
 VIRTUAL = [f"virtual {i}" for i in range(4)]

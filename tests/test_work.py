@@ -87,7 +87,7 @@ def test_a_question_that_waits_for_its_turn_is_stopped_before_it_begins(
     lab: View, sent: list[dict[str, Any]]
 ) -> None:
     waiting: list[Any] = []
-    with mock.patch("viz_transformer.widgets.base.view.in_turn", waiting.append):
+    with mock.patch("viz_transformer.widgets.base.view.on_cell_thread", waiting.append):
         message(lab, id="1", ask=RANKING)
     message(lab, stop="1")
     with mock.patch.object(lab, "answer", side_effect=AssertionError):

@@ -16,7 +16,7 @@ def page() -> str:
 
 def _parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     """Yield a parser and those of its commands, each with lines that fit a page."""
-    parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=90)
+    parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=80)
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

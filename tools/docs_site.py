@@ -18,7 +18,6 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from tools import docs_api, docs_commands, docs_gallery
-from viz_transformer.export.site import read_page
 
 ROOT = Path(__file__).parents[1]
 #: Pages of the site whose text is elsewhere in the repository.
@@ -96,11 +95,3 @@ def lesson_page(notebook: str) -> str:
     """Return the site's page of a notebook, or of the folder of all."""
     name = Path(notebook)
     return f"course/{name.stem if name.suffix else 'index'}.html"
-
-
-def lessons() -> str:
-    """Return the list of lessons in docs/course.md, each with its question."""
-    pages = map(read_page, sorted((ROOT / "notebooks").glob("*.ipynb")))
-    return "\n".join(
-        f"- [{each.title}](../notebooks/{each.notebook.name}). {each.question}" for each in pages
-    )

@@ -1,6 +1,6 @@
-"""How much there is in each lesson, and how long it takes: the table in docs/teaching.md.
+"""What the documentation lists of the lessons: sizes in docs/teaching.md, questions in docs/course.md.
 
-`python -m tools.lesson_table` writes the table again.
+`python -m tools.lesson_table` writes both again.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from pathlib import Path
 
 from tools import docs_api
 from viz_transformer.cli.course import Lesson, course, exercise_cell, read_notebook
+from viz_transformer.export.site import read_page
 
-PAGE = Path(__file__).parents[1] / "docs" / "teaching.md"
+ROOT = Path(__file__).parents[1]
+PAGE, COURSE = ROOT / "docs" / "teaching.md", ROOT / "docs" / "course.md"
 BEGIN, END = "<!-- table of lessons: python -m tools.lesson_table -->", "<!-- end of the table -->"
 _HEAD = """| lesson | words | lines of code | exercises | predictions | views | computed min | stated min |
 |--:|--:|--:|--:|--:|--:|--:|--:|"""
@@ -93,9 +95,21 @@ def page(text: str, found: dict[str, Size]) -> str:
         f"| {each.minutes} | {each.stated} |"
         for key, each in found.items()
     ]
+    return _between_marks(text, [_HEAD, *rows])
+
+
+def course_page(text: str) -> str:
+    """Return the text of docs/course.md with each lesson and its question between its marks."""
+    pages = map(read_page, sorted((ROOT / "notebooks").glob("*.ipynb")))
+    rows = [f"- [{each.title}](../notebooks/{each.notebook.name}). {each.question}" for each in pages]
+    return _between_marks(text, ["", *rows, ""])
+
+
+def _between_marks(text: str, lines: list[str]) -> str:
     before, _, rest = text.partition(BEGIN)
-    return "\n".join([f"{before}{BEGIN}", _HEAD, *rows, END]) + rest.partition(END)[2]
+    return "\n".join([f"{before}{BEGIN}", *lines, END]) + rest.partition(END)[2]
 
 
 if __name__ == "__main__":
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), sizes()), encoding="utf-8")
+    COURSE.write_text(course_page(COURSE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -14,6 +14,7 @@ from typing import Any, get_args, get_type_hints
 
 import traitlets
 
+from viz_transformer.widgets.base.bundle import STATIC
 from viz_transformer.widgets.base.view import View
 
 WIDGETS = Path(__file__).parents[1] / "viz_transformer" / "widgets"
@@ -32,6 +33,9 @@ _WIDE = 110  # letters in a line
 
 def main() -> None:
     """Write the file of each view whose traits have changed."""
+    for script in WIDGETS.glob("*/view.tsx"):  # a new view has not been built, and is imported all the same
+        for built in ("js", "style.css"):
+            (STATIC / f"{script.parent.name}.{built}").touch()
     for path, text in files():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")

@@ -66,7 +66,7 @@ _PUBLIC = {
     "beam_stepper": "widgets.beam_stepper.live",
     "bertviz_views": None,
     "block_lab": "widgets.block_lab.live",
-    "capture": "tracing",
+    "capture": "capturing",
     "class_predictions": "widgets.class_predictions.live",
     "compare_scorings": "experiments.scoring",
     "embedding_map": "widgets.embedding_map.live",
@@ -126,6 +126,7 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer import bertviz_views as bertviz_views
     from viz_transformer import exercises as exercises
     from viz_transformer import plots as plots
+    from viz_transformer.capturing import capture as capture
     from viz_transformer.course_map import you_are_here as you_are_here
     from viz_transformer.errors import UserError as UserError
     from viz_transformer.experiments import head_scores as head_scores
@@ -150,7 +151,6 @@ if TYPE_CHECKING:  # what is imported when it is used, told to editors and type 
     from viz_transformer.trace import TrainingTrace as TrainingTrace
     from viz_transformer.trace import real_next_words as real_next_words
     from viz_transformer.trace import real_trace as real_trace
-    from viz_transformer.tracing import capture as capture
     from viz_transformer.translator import Translator as Translator
     from viz_transformer.translator import load_translator as load_translator
     from viz_transformer.widgets.architecture import Architecture as Architecture

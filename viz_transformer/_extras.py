@@ -1,6 +1,6 @@
 """Packages that only an extra brings: where one is missing, one line names the pip command.
 
-Every ``import torch`` in this package is told of, wherever it stands: Python asks the finder below
+Every ``import torch`` in this package is found, wherever it is: Python asks the finder below
 after all others, so only for what is not installed. Imports by other packages are left alone.
 """
 

@@ -148,7 +148,7 @@ def keep_beside(path: Path, content: bytes, when: str) -> Path:
     Args:
         path: the file.
         content: what it held.
-        when: stands in the name; a number follows it if that name is used.
+        when: a part of the name; a number follows it if that name is used.
 
     Raises:
         FileError: if it cannot be written.
@@ -202,7 +202,7 @@ def one_at_a_time(path: str | os.PathLike[str], wait_s: float = 60.0) -> Iterato
     """Wait until no other process of this account is in a ``with`` block like this one for the same file.
 
     The lock ends with its process, however that ends. It lies in a folder that is this account's alone, so
-    that nobody else can hold it, and none is left beside `path`. Where no lock is free within `wait_s`
+    that no other account can hold it, and none is left beside `path`. Where no lock is free within `wait_s`
     seconds, because a process was stopped within the block, or not at all, the block runs all the same.
     """
     name = hashlib.sha256(os.fsencode(Path(path).resolve())).hexdigest()[:24]

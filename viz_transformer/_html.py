@@ -29,6 +29,6 @@ def source_hash(text: str) -> str:
 
 
 def script_json(value: Any) -> str:
-    """Return a value as ASCII JSON that can stand inside a ``<script>`` element."""
+    """Return a value as ASCII JSON that can be inside a ``<script>`` element."""
     # ASCII JSON already escapes U+2028 and U+2029; `<` could end the element.
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")

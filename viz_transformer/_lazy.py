@@ -12,7 +12,7 @@ from typing import Any
 class LazyPackage(ModuleType):
     """A package with a table ``_PUBLIC``: each public name, and the module inside that has it.
 
-    So importing it is quick, and what needs torch can stand beside what does not. A name whose
+    So importing it is quick, and what needs torch can be beside what does not. A name whose
     module is None is a module itself.
     """
 

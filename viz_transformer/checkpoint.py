@@ -1,4 +1,4 @@
-"""Checkpoints: folders of safetensors and JSON, nothing pickled, written whole or not at all."""
+"""Checkpoints: folders of safetensors and JSON, without pickles, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -250,8 +250,8 @@ def _weights(path: Path, content: bytes) -> dict[str, torch.Tensor]:
     for name, weight in weights.items():
         if not (weight.float().abs() <= _LARGEST_WEIGHT).all():  # so is no NaN
             raise FileError(
-                f"{name} in {str(path)!r} holds NaN, infinity or a number beyond {_LARGEST_WEIGHT:g}, with "
-                "which nothing can be computed; copy the folder again, or train with a smaller learning rate"
+                f"{name} in {str(path)!r} holds NaN, infinity or a number beyond {_LARGEST_WEIGHT:g}, which "
+                "makes all results NaN; copy the folder again, or train with a smaller learning rate"
             )
     return weights
 

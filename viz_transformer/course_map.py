@@ -195,8 +195,7 @@ class YouAreHere:
 def you_are_here(lesson: int) -> YouAreHere:
     """Return a map of the whole architecture that marks the parts of one lesson.
 
-    Each part leads to its lesson. In a notebook the map is plain HTML, which stays as it is where
-    nothing runs.
+    Each part leads to its lesson. In a notebook the map is plain HTML, which stays as it is without a kernel.
 
     >>> import viz_transformer as vt
     >>> part = vt.you_are_here(4)

@@ -15,6 +15,9 @@ from torch import Tensor, nn
 
 from viz_transformer._bounds import BEAM, NEW_TOKENS, room_for, whole_number
 from viz_transformer._work import between_parts
+from viz_transformer.capturing import capture
+from viz_transformer.capturing.generating import most_written
+from viz_transformer.capturing.running import attention_implementation, evaluating
 from viz_transformer.decoding import from_generate
 from viz_transformer.decoding.constraints import Words
 from viz_transformer.decoding.huggingface import Drawing, words_of
@@ -26,9 +29,6 @@ from viz_transformer.model.interventions import UNCHANGED, HeadChange, Intervent
 from viz_transformer.text_model import log_probs_of
 from viz_transformer.trace import DecodeTrace, ForwardTrace
 from viz_transformer.trace.byte_level import shown_tokens
-from viz_transformer.tracing import capture
-from viz_transformer.tracing.restore import attention_implementation, evaluating
-from viz_transformer.tracing.written_text import most_written
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
 _MOST_TOKENS = {"continue": 8, "translate": 60}

@@ -1,4 +1,4 @@
-"""Where views with a live model stood before: each name is one of `viz_transformer` itself."""
+"""Where views with a live model were before: each name is one of `viz_transformer` itself."""
 
 from __future__ import annotations
 

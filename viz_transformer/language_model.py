@@ -14,13 +14,11 @@ from viz_transformer._files import bundled
 from viz_transformer._text import given_text, given_texts
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.errors import UserError
-from viz_transformer.model import DecoderOnly, ModelOutput, TracedDecoderOnly
+from viz_transformer.model import DecoderOnly, TracedDecoderOnly
 from viz_transformer.model.interventions import Interventions
-from viz_transformer.model.threads import threads_for
-from viz_transformer.text_model import array, log_probs_of, stack
-from viz_transformer.trace import DecodeTrace, ForwardTrace
+from viz_transformer.text_model import WritingModel, log_probs_of
+from viz_transformer.trace import ForwardTrace
 from viz_transformer.vocabulary import Tokeniser
-from viz_transformer.writing_model import WritingModel
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
             UserError: if the text is empty or too long, or the interventions do not fit the model.
         """
         read, written = self._read_and_written(text)
-        return self._trace(read, written, self._read(read, interventions))
+        return self._trace_of(self._run(read, interventions=interventions), [], read, written)
 
     @torch.no_grad()
     def log_probs(self, text: str, interventions: Interventions | None = None) -> NDArray[np.float64]:
@@ -108,7 +106,7 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
         Raises:
             UserError: as `trace`, but the text may be empty.
         """
-        output = self._read(self._given(text), interventions)
+        output = self._run(self._given(text), interventions=interventions)
         assert output.logits is not None
         probabilities = output.logits[0, -1].cpu().double().softmax(-1)  # [vocab]
         order = probabilities.argsort(descending=True, stable=True).tolist()
@@ -126,7 +124,10 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
         Raises:
             UserError: as `next_words`, or if a number is out of range.
         """
-        return self._completion(text, self.decode(text, beam_width, length_penalty, interventions))
+        given = self._given(text)
+        (best,) = self._best([given], beam_width, length_penalty, interventions)
+        whole = self.vocabulary.decode(self._whole(given, best.ids))
+        return Completion(whole, best.tokens, best.log_prob)
 
     def answer(self, text: str, interventions: Interventions | None = None) -> tuple[str, ...]:
         """Return the tokens of the whole text that `complete` makes."""
@@ -148,30 +149,12 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
         self, text: str | Sequence[str], interventions: Interventions | None
     ) -> tuple[ForwardTrace, NDArray[np.float64]]:
         read, written = self._read_and_written(text)
-        output = self._read(read, interventions)
+        output = self._run(read, interventions=interventions)
         assert output.logits is not None
-        return self._trace(read, written, output), log_probs_of(output.logits[0], written)
-
-    def _trace(self, read: list[int], written: list[int], output: ModelOutput) -> ForwardTrace:
-        return ForwardTrace(
-            target_tokens=self.vocabulary.tokens_of(read),
-            output_tokens=self.vocabulary.tokens_of(written),
-            target_words=self.vocabulary.word_numbers(read),
-            decoder_attention=stack(output.decoder_attention),
-            target_positions=array(output.target_positions),
-        )
-
-    def _completion(self, text: str, decoded: DecodeTrace) -> Completion:
-        best = decoded.hypotheses[0]
-        whole = self.vocabulary.decode(self._whole(self._given(text), best.ids))
-        return Completion(whole, best.tokens, best.log_prob)
-
-    def _read(self, read: list[int], interventions: Interventions | None) -> ModelOutput:
-        with threads_for(self.config):
-            return self.traced_model(torch.tensor([read], device=self._device), interventions)
+        return self._trace_of(output, [], read, written), log_probs_of(output.logits[0], written)
 
     def _read_and_written(self, text: str | Sequence[str]) -> tuple[list[int], list[int]]:
-        """Return what the model reads of a whole text, and what it is to predict."""
+        """Return what the model reads of a whole text, and what it must predict."""
         words = self._ids_of(text)
         read = [self.vocabulary.sos_id, *words]
         self._check_length(read, "text")

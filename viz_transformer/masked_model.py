@@ -1,4 +1,4 @@
-"""The masked language model: the words that fit a gap, from what stands on both sides of it."""
+"""The masked language model: the words that fit a gap, from the words on both sides of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.model import EncoderOnly, TracedEncoderOnly
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.model.threads import threads_for
-from viz_transformer.text_model import TextModel, array, log_probs_of, stack
+from viz_transformer.text_model import TextModel, log_probs_of
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.vocabulary import MASK, Vocabulary
 
@@ -60,7 +60,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
 
     @torch.no_grad()
     def fill(self, text: str | Sequence[str], interventions: Interventions | None = None) -> dict[str, float]:
-        """Return the probability of each word to stand in a text's gap, likeliest first.
+        """Return the probability of each word in a text's gap, likeliest first.
 
         Args:
             text: a text with one gap, or its tokens, ``<mask>`` for the gap.
@@ -85,13 +85,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
             UserError: as `fill`, but for the number of gaps.
         """
         ids = self.ids(text)
-        with threads_for(self.config):
-            output = self.traced_model(torch.tensor([ids], device=self._device), interventions=interventions)
-        return ForwardTrace(
-            source_tokens=self.vocabulary.tokens_of(ids),
-            encoder_attention=stack(output.encoder_attention),
-            source_positions=array(output.source_positions),
-        )
+        return self._trace_of(self._run(ids, interventions=interventions), ids, [], None)
 
     @torch.no_grad()
     def log_probs(self, text: str, interventions: Interventions | None = None) -> NDArray[np.float64]:
@@ -158,7 +152,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
     def _logits(self, rows: Sequence[Sequence[int]], interventions: Interventions | None) -> Tensor:
         """Return the words' logits, float64 [row, position, vocab], on the processor.
 
-        What is no word stands in no gap: its logit is -inf.
+        What is no word fits no gap: its logit is -inf.
         """
         with threads_for(self.config):
             ids = torch.tensor(rows, device=self._device)

@@ -19,7 +19,7 @@ class Source:
 
     Attributes:
         name: what it defines, such as ``"attend"`` or ``"EncoderLayer.forward"``.
-        file: where it stands, such as ``"viz_transformer/model/attention.py"``.
+        file: where it is, such as ``"viz_transformer/model/attention.py"``.
         line: its first line in that file, counted from 1.
         text: the source, without indentation around it.
     """
@@ -30,7 +30,7 @@ class Source:
     text: str
 
     def _repr_markdown_(self) -> str:
-        """Return it as Markdown, whose code the reader's theme colours."""
+        """Return it as Markdown, whose code the notebook's theme colours."""
         return f"`{self.file}`, line {self.line}\n\n```python\n{self.text}\n```"
 
     def __str__(self) -> str:

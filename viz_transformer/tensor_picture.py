@@ -32,7 +32,7 @@ _QUIET = "font-weight: 400; opacity: 0.75"
 class TensorPicture:
     """A tensor as a picture: its shape in words, its values by colour, and what is NaN or infinite.
 
-    The last line of a cell displays it. It is plain HTML, which stays as it is where nothing runs.
+    The last line of a cell displays it. It is plain HTML, which stays as it is without a kernel.
     ``vt.show_tensor.on()`` draws each tensor of torch that a cell ends with, until ``vt.show_tensor.off()``.
 
     >>> import viz_transformer as vt

@@ -1,10 +1,10 @@
-"""The base of a trained model behind calls on plain text: a translator, a language model, a gap filler."""
+"""The base of the trained models behind calls on plain text: `Translator`, `LanguageModel`, `MaskedModel`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -13,10 +13,13 @@ from torch import Tensor
 
 from viz_transformer._text import given_text
 from viz_transformer.config import ModelConfig
+from viz_transformer.decoding import beam_search, sample, sample_ids
+from viz_transformer.decoding.beam import best_texts
 from viz_transformer.errors import UserError
-from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
+from viz_transformer.model import DecoderOnly, EncoderOnly, ModelOutput, Transformer
 from viz_transformer.model.interventions import Interventions
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.model.threads import threads_for
+from viz_transformer.trace import KINDS, DecodeTrace, ForwardTrace, Hypothesis
 from viz_transformer.vocabulary import Tokeniser
 
 Model = TypeVar("Model", bound=Transformer | DecoderOnly | EncoderOnly)
@@ -122,13 +125,190 @@ class TextModel(ABC, Generic[Model, Traced, Words]):
         return words.encode(given_text(text), "target")
 
     def _check_length(self, ids: Sequence[int], what: str) -> None:
-        if len(ids) > self.config.max_length:
+        if len(ids) > self.model.config.max_length:
             unit = "words" if self.vocabulary.word_numbers(ids) is None else "pieces of words"
             n_words = len(ids) - 1  # beside the words there is one special token
             raise UserError(
                 f"the {what} has {n_words} {unit}, and this model reads at most "
-                f"{self.config.max_length - 1}; shorten it, or split it in two"
+                f"{self.model.config.max_length - 1}; shorten it, or split it in two"
             )
+
+    def _run(self, *rows: list[int], interventions: Interventions | None) -> ModelOutput:
+        """Let the traced model read the ids of one sentence, or of a source and its target."""
+        ids = [torch.tensor([row], device=self._device) for row in rows]  # each [1, token]
+        with threads_for(self.model.config):
+            return self.traced_model(*ids, interventions=interventions)
+
+    def _trace_of(
+        self, output: ModelOutput, source: list[int], target: list[int], written: list[int] | None
+    ) -> ForwardTrace:
+        """Return what a run showed, with the tokens of the ids that it read and wrote."""
+        words = self.vocabulary
+        fields: dict[str, Any] = {"output_tokens": None if written is None else words.tokens_of(written)}
+        for side, ids in (("source", source), ("target", target)):
+            positions = getattr(output, f"{side}_positions")
+            fields[f"{side}_tokens"] = words.tokens_of(ids)
+            fields[f"{side}_words"] = words.word_numbers(ids) if ids else None
+            fields[f"{side}_positions"] = None if positions is None else positions.cpu().numpy()
+        for kind in KINDS.values():
+            layers = getattr(output, kind.field)  # each [1, head, query, key]
+            fields[kind.field] = None if layers is None else torch.cat(layers).cpu().numpy()
+        return ForwardTrace(**fields)
+
+
+Writer = TypeVar("Writer", bound=Transformer | DecoderOnly)
+TracedWriter = TypeVar("TracedWriter", bound=Transformer | DecoderOnly)
+
+
+class WritingModel(TextModel[Writer, TracedWriter, Tokeniser]):
+    """A trained model that writes, and its vocabulary.
+
+    `text` is what it is given: a translator's sentence, or the beginning that a language model
+    continues, where ``""`` begins with ``<sos>`` alone.
+
+    Attributes:
+        model: the `Transformer` or `DecoderOnly`, in evaluation mode.
+        vocabulary: its `Vocabulary` of words, or its `Subwords`.
+    """
+
+    def decode(
+        self,
+        text: str = "",
+        beam_width: int = 4,
+        length_penalty: float = 0.6,
+        interventions: Interventions | None = None,
+        attention: bool = False,
+    ) -> DecodeTrace:
+        """Write by beam search and return the whole search.
+
+        With `attention`, the search keeps what every head looked at, at each step.
+
+        Raises:
+            UnknownWordError: if a word is not in the vocabulary; nearest known ones are named.
+            UserError: if the text does not suit the model or is too long, a number is out of range,
+                or the interventions do not fit the model.
+        """
+        given = self._given(text)
+        with threads_for(self.model.config):
+            return beam_search(
+                self.model,
+                [given],
+                self.vocabulary,
+                beam_width=beam_width,
+                length_penalty=length_penalty,
+                max_length=self._most_words([given]),
+                interventions=interventions,
+                attention=attention,
+            )[0]
+
+    def sample(
+        self,
+        text: str = "",
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> DecodeTrace:
+        """Write by drawing words, as `decoding.sample` does.
+
+        Raises:
+            UserError: as `decode` and `decoding.sample`.
+        """
+        given = self._given(text)
+        with threads_for(self.model.config):
+            return sample(
+                self.model,
+                [given],
+                self.vocabulary,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                seed=seed,
+                max_length=self._most_words([given]),
+            )[0]
+
+    def sample_tokens(
+        self,
+        text: str = "",
+        n: int = 1,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> list[tuple[str, ...]]:
+        """Draw `n` texts at once, as `decoding.sample_ids` does, each as its tokens.
+
+        Raises:
+            UserError: as `decode` and `decoding.sample_ids`.
+        """
+        drawn = self._draw(text, n, temperature, top_k, top_p, seed)
+        return [self.vocabulary.tokens_of(ids) for ids in drawn]
+
+    def sample_texts(
+        self,
+        text: str = "",
+        n: int = 1,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> list[str]:
+        """Draw `n` texts as `sample_tokens` does.
+
+        Raises:
+            UserError: as `sample_tokens`.
+        """
+        return [self.vocabulary.decode(ids) for ids in self._draw(text, n, temperature, top_k, top_p, seed)]
+
+    def _draw(
+        self, text: str, n: int, temperature: float, top_k: int | None, top_p: float | None, seed: int
+    ) -> list[list[int]]:
+        given = self._given(text)
+        with threads_for(self.model.config):
+            drawn = sample_ids(
+                self.model,
+                given,
+                self.vocabulary,
+                n,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                seed=seed,
+                max_length=self._most_words([given]),
+            )
+        return [self._whole(given, ids) for ids in drawn]
+
+    def _best(
+        self,
+        given: Sequence[list[int]],
+        beam_width: int = 4,
+        length_penalty: float = 0.6,
+        interventions: Interventions | None = None,
+    ) -> list[Hypothesis]:
+        """Return the best that `decode` finds for each text, without a record of the search."""
+        with threads_for(self.model.config):
+            found = best_texts(
+                self.model,
+                given,
+                self.vocabulary,
+                beam_width=beam_width,
+                length_penalty=length_penalty,
+                max_length=self._most_words(given),
+                interventions=interventions,
+            )
+        return [hypotheses[0] for hypotheses in found]
+
+    @abstractmethod
+    def _given(self, text: str) -> list[int]:
+        """Return the ids that the model reads before it writes."""
+
+    @abstractmethod
+    def _most_words(self, given: Sequence[Sequence[int]]) -> int | None:
+        """Return how many words it may write; None: as many as `decoding` allows."""
+
+    @abstractmethod
+    def _whole(self, given: Sequence[int], written: Sequence[int]) -> list[int]:
+        """Return the ids of the text that was asked for: what was written, or what goes before it too."""
 
 
 def log_probs_of(logits: Tensor, ids: Sequence[int]) -> NDArray[np.float64]:
@@ -141,13 +321,3 @@ def log_probs_of(logits: Tensor, ids: Sequence[int]) -> NDArray[np.float64]:
     # In float64, a word that is all but certain still shows how certain: -1e-9 and not 0.
     log_probs = logits.cpu().double().log_softmax(-1)  # [position, vocab]
     return log_probs.gather(1, torch.tensor(list(ids))[:, None])[:, 0].numpy()  # [position]
-
-
-def stack(layers: tuple[Tensor, ...] | None) -> NDArray[np.float32] | None:
-    """Turn one sentence's layers, each [1, head, query, key], into [layer, head, query, key]."""
-    return None if layers is None else array(torch.cat(layers))
-
-
-def array(tensor: Tensor | None) -> NDArray[np.float32] | None:
-    """Return a tensor as an array, and None as None."""
-    return None if tensor is None else tensor.cpu().numpy()

@@ -12,13 +12,12 @@ import torch
 from viz_transformer._files import bundled
 from viz_transformer._text import given_text, given_texts
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model import ModelOutput, TracedTransformer, Transformer
+from viz_transformer.model import TracedTransformer, Transformer
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.model.threads import threads_for
-from viz_transformer.text_model import array, log_probs_of, stack
+from viz_transformer.text_model import WritingModel, log_probs_of
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.vocabulary import Tokeniser
-from viz_transformer.writing_model import WritingModel
 
 #: A smaller probability has no bar.
 LEAST_SHOWN = 0.005
@@ -86,12 +85,9 @@ class Translator(WritingModel[Transformer, TracedTransformer]):
         Raises:
             UserError: as `translate`.
         """
-        translations = []
-        texts = given_texts(texts, "the texts")
-        for decoded in self._search(texts, beam_width, length_penalty, interventions, steps=False):
-            best = decoded.hypotheses[0]
-            translations.append(Translation(self.vocabulary.decode(best.ids), best.tokens, best.score))
-        return translations
+        given = [self._given(text) for text in given_texts(texts, "the texts")]
+        best = self._best(given, beam_width, length_penalty, interventions)
+        return [Translation(self.vocabulary.decode(each.ids), each.tokens, each.score) for each in best]
 
     @torch.no_grad()
     def trace(
@@ -111,23 +107,7 @@ class Translator(WritingModel[Transformer, TracedTransformer]):
             UserError: as `translate`, also for words of `target`.
         """
         source, read, written = self._teacher_forced(text, target, interventions)
-        return self._trace(source, read, written, self._read(source, read, interventions))
-
-    def _trace(
-        self, source: list[int], read: list[int], written: list[int], output: ModelOutput
-    ) -> ForwardTrace:
-        return ForwardTrace(
-            source_tokens=self.vocabulary.tokens_of(source),
-            target_tokens=self.vocabulary.tokens_of(read),
-            output_tokens=self.vocabulary.tokens_of(written),
-            source_words=self.vocabulary.word_numbers(source),
-            target_words=self.vocabulary.word_numbers(read),
-            encoder_attention=stack(output.encoder_attention),
-            decoder_attention=stack(output.decoder_attention),
-            cross_attention=stack(output.cross_attention),
-            source_positions=array(output.source_positions),
-            target_positions=array(output.target_positions),
-        )
+        return self._trace_of(self._run(source, read, interventions=interventions), source, read, written)
 
     @torch.no_grad()
     def encode(self, text: str, interventions: Interventions | None = None) -> np.ndarray:
@@ -169,7 +149,7 @@ class Translator(WritingModel[Transformer, TracedTransformer]):
             UserError: as `trace`.
         """
         source, read, written = self._teacher_forced(text, target, interventions)
-        output = self._read(source, read, interventions)
+        output = self._run(source, read, interventions=interventions)
         assert output.logits is not None  # an encoder alone has none
         return log_probs_of(output.logits[0], written)
 
@@ -201,7 +181,7 @@ class Translator(WritingModel[Transformer, TracedTransformer]):
             UserError: as `trace`.
         """
         source, read, _ = self._teacher_forced(text, target, interventions)
-        output = self._read(source, read, interventions)
+        output = self._run(source, read, interventions=interventions)
         assert output.logits is not None
         values, ids = output.logits[0].double().softmax(-1).topk(n)  # [position, n]
         return [
@@ -215,7 +195,7 @@ class Translator(WritingModel[Transformer, TracedTransformer]):
 
     def answer(self, text: str, interventions: Interventions | None = None) -> tuple[str, ...]:
         """Return the tokens of a translation."""
-        return self.translate(text, interventions=interventions).tokens
+        return self._best([self._given(given_text(text))], interventions=interventions)[0].tokens
 
     def answers(self, texts: Sequence[str]) -> list[str]:
         """Return the greedy translations of some sentences."""
@@ -227,28 +207,22 @@ class Translator(WritingModel[Transformer, TracedTransformer]):
     ) -> tuple[ForwardTrace, np.ndarray]:
         """Return the `trace` and the `log_probs` of a translation, from one pass."""
         source, read, written = self._teacher_forced(text, answer, interventions)
-        output = self._read(source, read, interventions)
+        output = self._run(source, read, interventions=interventions)
         assert output.logits is not None
-        trace = self._trace(source, read, written, output)
-        return trace, log_probs_of(output.logits[0], written)
+        return self._trace_of(output, source, read, written), log_probs_of(output.logits[0], written)
 
     def _teacher_forced(
         self, text: str, target: str | Sequence[str] | None, interventions: Interventions | None
     ) -> tuple[list[int], list[int], list[int]]:
-        """Return what the encoder reads, what the decoder reads, and what it is to write."""
+        """Return what the encoder reads, what the decoder reads, and what it must predict."""
         source = self._given(text)
         if target is None:
-            target = self.answer(text, interventions)
-        words = self._ids_of(target)
+            words = list(self._best([source], interventions=interventions)[0].ids)
+        else:
+            words = self._ids_of(target)
         read = [self.vocabulary.sos_id, *words]
         self._check_length(read, "translation")
         return source, read, [*words, self.vocabulary.eos_id]
-
-    def _read(self, source: list[int], read: list[int], interventions: Interventions | None) -> ModelOutput:
-        """Let the model read a sentence and what the decoder reads of its translation."""
-        ids = [torch.tensor([each], device=self._device) for each in (source, read)]  # [1, token]
-        with threads_for(self.config):
-            return self.traced_model(*ids, interventions)
 
     def _given(self, text: str) -> list[int]:
         ids = self.vocabulary.source_ids(text)

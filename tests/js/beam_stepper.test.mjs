@@ -183,11 +183,7 @@ test("the line tells who led before, what has ended, and where greedy search dif
   assertTable(found, [
     ["la vaca", null, "Score −1.000."],
     ["la vaca", "la vaca", "Score −1.000; greedy search writes the same."],
-    [
-      "la vaca",
-      "la gata",
-      "Score −1.000; greedy search writes la gata, −1.500, and differs from word 2 on.",
-    ],
+    ["la vaca", "la gata", "Score −1.000; greedy search writes la gata, −1.500, and differs from word 2 on."],
     ["la vaca", "la", /writes la, .* from word 2 on\.$/], // at the end of the shorter text, and where there is none
     ["la vaca", "", /writes \(nothing\), .* from word 1 on\.$/],
     [

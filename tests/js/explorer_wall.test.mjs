@@ -135,5 +135,7 @@ test("a wall says how many patterns are clear, and of none that chance could mak
   };
   assert.deepEqual(wall(6, { name: "previous token" }, null), ["1 of 2 heads have a clear pattern"]);
   assert.deepEqual(wall(6, null, null), ["All 2 heads: the text is too short to establish a pattern"]);
-  assert.deepEqual(wall(60, null, null), ["No pattern of these 2 heads is stronger than chance in this text"]);
+  assert.deepEqual(wall(60, null, null), [
+    "No pattern of these 2 heads is stronger than chance in this text",
+  ]);
 });

@@ -159,19 +159,9 @@ test("what stands in the headline is named, whatever is shown", () => {
       [large, { edited: 2 }, composed, /^gato leaks into 2 outputs: <sos> moves most \|/],
       [leaks, { edited: 0 }, composed, /^<sos> leaks into no output; cansado leaks into 6 outputs \|/],
       [leaks, { edited: 0, sentence: 1 }, composed, /; cansado of sentence 1 leaks into 6 outputs/],
-      [
-        quiet,
-        { edited: 5 },
-        composed,
-        /^No leak, but muy is hidden from 2 outputs that may depend on it/,
-      ],
+      [quiet, { edited: 5 }, composed, /^No leak, but muy is hidden from 2 outputs that may depend on it/],
       [large, padded, composed, /^Two more padding tokens move 7 outputs of this sentence \|/],
-      [
-        quiet,
-        padded,
-        composed,
-        /^No leak: two more padding tokens move no output of this sentence \|.*0 of/,
-      ],
+      [quiet, padded, composed, /^No leak: two more padding tokens move no output of this sentence \|.*0 of/],
       [large, { ...padded, side: "left" }, composed, /later position, which no mask can hide/],
       [
         { ...leaks, longer: null },

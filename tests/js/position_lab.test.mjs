@@ -218,7 +218,7 @@ test("the shuffle's sentence follows the model's answer", () => {
     [
       [[2, 1, 0], changed, "<b> changes most, by 1.25 of its length. As written, the translation was b."],
       [[2, 1, 0], still, /^No vector changes; .*the translation is the same\.$/],
-      [[0, 1, 2], still, /as they were written/],
+      [[0, 1, 2], still, /in their original order/],
     ],
   );
 });

@@ -15,8 +15,8 @@ from torch import nn
 
 import viz_transformer as vt
 from tests.support.huggingface_models import hf, sized, stacked
+from viz_transformer.capturing import verify
 from viz_transformer.errors import UserError
-from viz_transformer.tracing import verify
 
 #: A length for what encoders and decoders read; for two windows of 4, and no square.
 N_SOURCE, N_TARGET = 12, 7
@@ -120,7 +120,7 @@ UNLISTED: dict[str, dict[str, Any]] = {
 PATCHES = {"swin": 64, "swinv2": 64}
 #: Models that return scores as their attentions.
 SCORES = {"prophetnet", "squeezebert"}
-#: Models whose own maps leave out a part of some rows (test_tracing_whole_maps.py works them out), or
+#: Models whose own maps leave out a part of some rows (test_capture_whole_maps.py works them out), or
 #: are the mean of their heads (test_verified_captures.py).
 INCOMPLETE = {"big_bird, block sparse", "wavlm"}
 #: The kinds whose maps the eager model returns in parts, or not at all; that file works these out, too.

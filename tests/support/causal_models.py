@@ -23,7 +23,7 @@ def tokenizer():
     return hf.PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]")
 
 
-#: The words of docs/attribution.md; as in GPT-2's tokenizer, a space belongs to the word behind it.
+#: The words of docs/interpreting.md; as in GPT-2's tokenizer, a space belongs to the word behind it.
 SPACED = (
     "When",
     *(f"Ġ{word}" for word in ["Mary", "and", "John", "went", "out", "gave", "a", "bag", "to"]),

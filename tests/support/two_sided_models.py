@@ -13,7 +13,7 @@ from tests.support.huggingface_models import hf, tiny
 from viz_transformer.config import ModelConfig
 from viz_transformer.model import Transformer
 
-#: The words of docs/attribution.md, and names for the rest of the 23 ids that the models know.
+#: The words of docs/interpreting.md, and names for the rest of the 23 ids that the models know.
 WORDS = (
     *("<pad>", "<s>", "</s>", "[UNK]", "[MASK]", "the", "cat", "dog", "sleeps", "well", "translate"),
     *("English", "to", "German:", "Die", "Katze", *(f"word{i}" for i in range(7))),

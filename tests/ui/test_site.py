@@ -238,7 +238,7 @@ def test_the_contents_mark_read_lessons_and_can_be_searched(page: Page, site: Pa
     expect(found).to_have_count(1)
     expect(found.locator("mark")).to_have_text("scale")
     field.fill("nowhere to be found")
-    expect(page.locator(".vt-found")).to_contain_text("Nothing was found")
+    expect(page.locator(".vt-found")).to_contain_text("No match")
     field.fill("")
     expect(page.locator(".vt-lessons")).to_be_visible()
     field.fill("scale")

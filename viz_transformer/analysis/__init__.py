@@ -1,13 +1,13 @@
 """Analysis of traces, with numpy only.
 
-`indexing` finds a word's weights, `measures` puts a number on a head (how broad, how far),
-`head_labels` names a head where the evidence for the name is strong, `head_evidence` has that evidence
-for every head and name, `head_card` sums up what one head does over many texts, `confidence` says how
-confident a head is and `effects` whether the model needs it, `rollout` follows attention through
-the layers, `alignment` compares a head with the gold links between words, and `comparison` compares
-two traces, which `matching` brings to one shape. All read ``[layer, head, query, key]`` and need
-nothing of the model. `next_words` and `calibration` are about probabilities: what a language leaves
-open, and whether predictions come true.
+`words` finds a word's weights, `measures` puts a number on a head (how broad, how far),
+`head_labels` names a head where the evidence for the name is strong, `head_patterns` has that evidence
+for every head and name, `head_card` sums up what one head does over many texts, `effects` tells how
+confident a head is and whether the model needs it, `rollout` follows attention through the layers,
+`alignment` compares a head with the gold links between words, and `comparison` compares two traces,
+which it brings to one shape. All read ``[layer, head, query, key]`` and need nothing of the model.
+`next_words` and `calibration` are about probabilities: what a language leaves open, and whether
+predictions come true.
 
 A number describes attention, and attention is not an explanation: a model may look at a word
 without using it, and use what it has gathered elsewhere (Jain & Wallace 2019).
@@ -19,27 +19,27 @@ from viz_transformer.analysis.alignment import (
     head_alignment_error_rate,
 )
 from viz_transformer.analysis.calibration import Reliability, reliability
-from viz_transformer.analysis.comparison import Agreement, agreement
-from viz_transformer.analysis.confidence import head_confidence, rank_correlation
+from viz_transformer.analysis.combine import masked_cells
+from viz_transformer.analysis.comparison import Agreement, agreement, layers_at_same_depth, match_traces
 from viz_transformer.analysis.effects import (
     HeadEffect,
     effect_correlation,
     effects_in_words,
+    head_confidence,
     head_effects,
+    rank_correlation,
 )
 from viz_transformer.analysis.head_card import HeadCard, HeadExample, head_card
-from viz_transformer.analysis.head_evidence import pattern_scores
 from viz_transformer.analysis.head_labels import HeadLabel, label_heads, label_heads_together
-from viz_transformer.analysis.indexing import weights_between, word_index
-from viz_transformer.analysis.inferred_mask import masked_cells
-from viz_transformer.analysis.learning import entropy_share_over_training, most_sharpened
-from viz_transformer.analysis.matching import layers_at_same_depth, match_traces
+from viz_transformer.analysis.head_patterns import pattern_scores
 from viz_transformer.analysis.measures import (
     entropy_bits,
+    entropy_share_over_training,
     head_entropy_bits,
     head_entropy_share,
     head_mean_distance,
     mean_distance,
+    most_sharpened,
     norm_weighted,
 )
 from viz_transformer.analysis.next_words import (
@@ -61,8 +61,13 @@ from viz_transformer.analysis.rollout import (
     rollout,
     without_first_token,
 )
-from viz_transformer.analysis.rows import row_of_queries
-from viz_transformer.analysis.tokens import sentence_segments, special_tokens
+from viz_transformer.analysis.words import (
+    row_of_queries,
+    sentence_segments,
+    special_tokens,
+    weights_between,
+    word_index,
+)
 
 __all__ = [
     "Agreement",

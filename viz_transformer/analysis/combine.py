@@ -1,4 +1,4 @@
-"""Several heads as one matrix, large ones as small ones, and the scale of differences."""
+"""Several heads as one matrix, cells that no head gives weight, large matrices as small ones, and scales."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import FloatArray, ForwardTrace, attention_of
@@ -39,7 +40,7 @@ class Scale(NamedTuple):
 
     @property
     def meaning(self) -> str:
-        """What a colour stands for, in words."""
+        """What a colour means, in words."""
         if self.is_difference:
             return "change of weight"
         return "weight (not normalised)" if self.is_raw else "weight"
@@ -52,8 +53,7 @@ SHARES = Scale()
 def scale_of(traces: Sequence[ForwardTrace], kind: str) -> Scale:
     """Return the scale of a kind's weights in a trace, or of the first minus the second of two.
 
-    Raises:
-        UserError: if a trace lacks the kind, or the weights of one of two alone are normalised.
+    Weights that are not normalised have no difference to normalised ones: that is refused.
     """
     weights, *others = (attention_of(trace, kind) for trace in traces)  # each [layer, head, query, key]
     if len({trace.normalised for trace in traces}) > 1:
@@ -72,16 +72,10 @@ def scale_of(traces: Sequence[ForwardTrace], kind: str) -> Scale:
 
 
 def combine_heads(heads: Iterable[FloatArray], how: str) -> FloatArray:
-    """Return several heads as one, ``[query, key]``.
+    """Return several heads as one, ``[query, key]``; they are taken one by one.
 
-    Args:
-        heads: of one shape ``[query, key]``, one or more; taken one by one.
-        how: ``"mean"``, whose rows sum to 1 if those of the heads do; or ``"max"``, the largest
-            weight that any head gives, whose rows sum to more. Of differences ``"max"`` is the one
-            that is farthest from 0.
-
-    Raises:
-        UserError: if there is no head, or `how` is neither.
+    `how` is ``"mean"``, whose rows sum to 1 if those of the heads do; or ``"max"``, the largest weight that
+    any head gives, whose rows sum to more. Of differences ``"max"`` is the one that is farthest from 0.
     """
     if how not in ("mean", "max"):
         raise UserError(f"how={how!r} is not a way to combine heads; choose 'mean' or 'max'")
@@ -101,13 +95,9 @@ def combine_heads(heads: Iterable[FloatArray], how: str) -> FloatArray:
 
 
 def strongest(weights: FloatArray, side: int) -> FloatArray:
-    """Shrink matrices to at most `side` cells a side; each is the weight farthest from 0 there.
+    """Shrink matrices ``[head, query, key]`` to at most `side` cells a side.
 
-    So a thin line of attention is never averaged away.
-
-    Args:
-        weights: ``[head, query, key]``.
-        side: of the small matrices, in cells; what is smaller stays as it is.
+    Each cell is the weight farthest from 0 there, so that a thin line of attention is never averaged away.
     """
     for axis in (1, 2):  # queries first: that reads the weights in their order, and leaves few
         n = weights.shape[axis]
@@ -125,7 +115,7 @@ def strongest(weights: FloatArray, side: int) -> FloatArray:
 def difference_limit(differences: Iterable[FloatArray]) -> float:
     """Return the end of a scale for some differences: their largest size, rounded up to two digits.
 
-    Where nothing differs it is 0.01.
+    Where no value differs it is 0.01.
     """
     farthest = max(max(float(each.max()), -float(each.min())) for each in differences)
     if not farthest:
@@ -137,3 +127,33 @@ def difference_limit(differences: Iterable[FloatArray]) -> float:
 def _farthest(weights: FloatArray, axis: int) -> FloatArray:
     most, least = weights.max(axis=axis), weights.min(axis=axis)
     return np.where(most >= -least, most, least)
+
+
+def masked_cells(trace: ForwardTrace, kind: str) -> NDArray[np.bool_]:
+    """Return the cells that no head of any layer gives any weight, bool ``[query, key]``.
+
+    A trace does not carry the model's mask; this is inferred from it. Softmax gives every
+    allowed cell more than 0, so a cell that is exactly 0 in *every* head was masked: the future of
+    a decoder, the columns of padding, the rows of a query that may attend to nothing. A 0 in one
+    head alone proves nothing: a weight can be too small for float32. In a trace of one head, or of
+    a few very confident ones, that can still happen in all of them at once.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> vt.analysis.masked_cells(trace, "decoder")[0].tolist()  # <sos> sees itself alone
+    [False, True, True, True, True]
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+
+    Raises:
+        UserError: if the trace lacks the kind, or the kind is unknown.
+    """
+    return unweighted(attention_of(trace, kind))
+
+
+def unweighted(weights: FloatArray) -> NDArray[np.bool_]:
+    """Return where all heads of ``[layer, head, query, key]`` are exactly 0, bool ``[query, key]``."""
+    heads = weights.reshape(-1, *weights.shape[-2:])  # [layer · head, query, key]
+    return (heads.max(axis=0) == 0) & (heads.min(axis=0) == 0)

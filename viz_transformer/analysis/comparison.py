@@ -1,11 +1,13 @@
-"""Agreement of two traces: before and after an intervention, two seeds, two models."""
+"""Two traces compared: brought to one shape, and their agreement, head by head."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from viz_transformer._bounds import LAYERS, whole_number
 from viz_transformer.analysis.measures import (
     Float64,
     as_weights,
@@ -15,7 +17,96 @@ from viz_transformer.analysis.measures import (
     reachable_keys,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace, shares_of
+from viz_transformer.trace import KINDS, ForwardTrace, attention_of, shares_of
+from viz_transformer.trace.arrays import hand_over
+
+
+def layers_at_same_depth(n_layers: int, n_other: int) -> list[int]:
+    """Return, for each layer of a model, the layer of another at the same share of its depth.
+
+    It is the one that holds the middle of the layer, if both models are drawn equally high.
+
+    >>> import viz_transformer as vt
+    >>> vt.analysis.layers_at_same_depth(6, 3), vt.analysis.layers_at_same_depth(3, 6)
+    ([0, 0, 1, 1, 2, 2], [1, 3, 5])
+
+    Args:
+        n_layers: how many layers the model has.
+        n_other: how many the other one has.
+
+    Raises:
+        UserError: if a model has no layer, or more than any has.
+    """
+    whole_number("n_layers", n_layers, LAYERS)
+    whole_number("n_other", n_other, LAYERS)
+    return [(2 * layer + 1) * n_other // (2 * n_layers) for layer in range(n_layers)]
+
+
+def match_traces(trace: ForwardTrace, other: ForwardTrace) -> tuple[ForwardTrace, ForwardTrace]:
+    """Return two traces of one shape, whose weights can be subtracted.
+
+    Both keep the kinds of attention that both hold. Each layer of `trace` meets the layer of
+    `other` at the same share of its depth: layer 4 of 12 meets layer 2 of 6. Heads of models with as
+    many heads meet one by one; where these numbers differ, no head has a partner, and each layer
+    becomes the mean of its heads. Traces of one shape are returned as they are.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> deep = vt.ForwardTrace(source_tokens=["a", "b"], encoder_attention=np.full((4, 2, 2, 2), 0.5))
+    >>> low = vt.ForwardTrace(source_tokens=["a", "b"], encoder_attention=np.full((2, 2, 2, 2), 0.5))
+    >>> [each.encoder_attention.shape for each in vt.analysis.match_traces(deep, low)]
+    [(4, 2, 2, 2), (4, 2, 2, 2)]
+
+    Args:
+        trace: a trace.
+        other: another, of a text with as many tokens.
+
+    Raises:
+        UserError: if they have no kind of attention in common, or the texts differ in length.
+    """
+    kinds = [kind for kind in trace.kinds if kind in other.kinds]
+    if not kinds:
+        raise UserError(
+            f"the trace holds {_listed(trace)} attention and the other {_listed(other)}, so there is "
+            "nothing to compare; give two traces that share a kind"
+        )
+    for kind in kinds:
+        own, others = (attention_of(each, kind).shape[2:] for each in (trace, other))
+        if own != others:
+            raise UserError(
+                f"the {kind} attention of the trace has {own[0]} queries and {own[1]} keys, and that of "
+                f"the other {others[0]} and {others[1]}; compare texts of equally many tokens"
+            )
+    if kinds == [*trace.kinds] == [*other.kinds] and all(
+        attention_of(trace, kind).shape == attention_of(other, kind).shape for kind in kinds
+    ):
+        return trace, other
+    return _kept(trace, trace, other, kinds), _kept(other, trace, other, kinds)
+
+
+def _kept(each: ForwardTrace, trace: ForwardTrace, other: ForwardTrace, kinds: list[str]) -> ForwardTrace:
+    """Return one of two traces with what meets the other."""
+    changes: dict[str, Any] = {"heads": None, "sinks": tuple(kind for kind in each.sinks if kind in kinds)}
+    fields = ForwardTrace.__dataclass_fields__
+    for kind in KINDS:
+        changes[KINDS[kind].field] = changes[f"{kind}_layers"] = None
+        if f"{kind}_position_bias" in fields:  # it belongs to the weights as they were
+            changes[f"{kind}_position_bias"] = None
+        if kind not in kinds:
+            continue
+        weights, own, others = (attention_of(one, kind) for one in (each, trace, other))
+        if each is other and len(own) != len(others):
+            weights = weights[layers_at_same_depth(len(own), len(others))]  # [layer, head, query, key]
+        if each is trace:
+            changes[f"{kind}_layers"] = trace.layer_numbers(kind)
+        if own.shape[1] != others.shape[1]:
+            weights = weights.mean(axis=1, keepdims=True, dtype=np.float32)  # [layer, 1, query, key]
+        changes[KINDS[kind].field] = hand_over(weights)
+    return replace(each, **changes)
+
+
+def _listed(trace: ForwardTrace) -> str:
+    return " and ".join(trace.kinds) or "no"
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.head_evidence import pattern_scores
 from viz_transformer.analysis.head_labels import HeadLabel, label_heads_together
-from viz_transformer.analysis.head_patterns import Pattern, head_patterns
+from viz_transformer.analysis.head_patterns import Pattern, head_patterns, pattern_scores
 from viz_transformer.analysis.measures import (
     Float64,
     as_weights,
@@ -27,7 +26,7 @@ from viz_transformer.trace import KINDS, ForwardTrace, shares_of
 _MOST_CELLS = 20_000_000
 #: Into how many parts the score of a row, from 0 to 1, is divided for the examples.
 TENTHS = 10
-#: A head without a label is held against a pattern only if one in so many rows can tell it.
+#: A head without a label is compared with a pattern only if at least one in so many rows is informative.
 _LEAST_TELLING = 4
 
 
@@ -46,7 +45,7 @@ class HeadExample:
         key_tokens: and along the keys.
         query: which query, from 0.
         weights: its weights, float32 [key].
-        score: how much of its weight lies where the card's pattern says.
+        score: how much of its weight lies on the keys of the card's pattern.
     """
 
     query_tokens: tuple[str, ...]
@@ -80,8 +79,8 @@ class HeadCard:
         pattern: what is counted below: the label's keys, or of a head without one those of the pattern
             that it follows most; empty where the texts leave room for none.
         where: where that is, in words: ``"on the token before"``.
-        held: the share of rows whose largest weight lies where the pattern says.
-        n_told: how many rows can tell.
+        held: the share of rows whose largest weight lies on the pattern's keys.
+        n_told: how many rows are informative.
         tenths: how many rows put 0 to 10%, 10 to 20% … of their weight there, int [10].
         examples: of each tenth the row with the greatest score, or None.
         layers: the numbers of all layers of this kind.
@@ -182,7 +181,7 @@ def head_card(traces: Iterable[ForwardTrace], kind: str, layer: int, head: int) 
 
 
 class _Rows:
-    """What is counted of one pattern: the rows that can tell."""
+    """What is counted of one pattern in its informative rows."""
 
     def __init__(self, where: str = "") -> None:
         self.where = where

@@ -58,7 +58,7 @@ _MIN_ALIGNED, _CLEAREST = 8, 0.99
 
 @dataclass(frozen=True)
 class HeadLabel:
-    """A head's name and what speaks for it.
+    """A head's label and its evidence.
 
     >>> import numpy as np
     >>> import viz_transformer as vt
@@ -110,7 +110,7 @@ def label_heads(trace: ForwardTrace, kind: str) -> tuple[tuple[HeadLabel | None,
     A row counts only where no other name means the same key. The first two queries do not count
     towards the first four names: to them the previous token is the first, or they are it; nor the
     last two towards the last token. Where a text repeats itself at one distance alone, a copy and
-    an offset cannot be told apart, and the copy gives the name; `head_scores` draws such texts at
+    an offset cannot be distinguished, and the copy gives the name; `head_scores` draws such texts at
     several distances.
 
     The evidence is from this one sentence. Before calling it a trait of the model, look at more.
@@ -183,11 +183,7 @@ def label_heads_together(
 def labels_and_entropies(
     trace: ForwardTrace, kind: str
 ) -> tuple[list[list[HeadLabel | None]], NDArray[np.float64]]:
-    """Return `label_heads` and `head_entropy_share` of a trace, each head read once.
-
-    Raises:
-        UserError: as they do.
-    """
+    """Return `label_heads` and `head_entropy_share` of a trace, each head read once."""
     weights = shares_of(trace, kind)  # [layer, head, query, key]
     reachable, patterns = reachable_keys(weights, kind), head_patterns(trace, kind)
     shares = np.empty(weights.shape[:2])  # [layer, head]
@@ -223,12 +219,7 @@ def _label(
 ) -> HeadLabel | None:
     """Return the strongest name for a head, or None.
 
-    Args:
-        heads: its rows in each sentence.
-        reachable: how many keys each query may attend to, in each sentence.
-        patterns: the patterns of each sentence, the same ones in the same order.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
-        texts: the keys' tokens in each sentence.
+    Each argument has one entry for each sentence; the patterns are the same ones in the same order.
     """
     found = [_broad(heads, reachable)]
     for same in zip(*patterns, strict=True):

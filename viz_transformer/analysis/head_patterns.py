@@ -1,4 +1,4 @@
-"""Patterns that a head may follow: for each name, the keys that it means and the rows that can tell."""
+"""Patterns that a head may follow: the keys of each name, the informative rows, and each head's share."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.measures import Float64
-from viz_transformer.analysis.tokens import special_tokens
-from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.analysis.measures import Float64, as_weights, attending, reachable_keys
+from viz_transformer.analysis.words import special_tokens
+from viz_transformer.trace import KINDS, ForwardTrace, shares_of
 
 Bools = NDArray[np.bool_]
 
 #: How far a positional head may look back or ahead.
 FARTHEST = 8
 _SHIFTS = (*range(-2, -FARTHEST - 1, -1), *range(2, FARTHEST + 1))
-#: Special tokens that open or fill a sequence, and so separate nothing.
+#: Special tokens that open or fill a sequence, and so are no separators.
 _OPENING = re.compile(r"[<\[](bos|cls|pad|sos|s)[>\]]", re.IGNORECASE)
 #: What tokenizers write before or behind a token's text.
 _MARKS = re.compile(r"^(?:##|[▁Ġ])|</w>$")
 
 
 class Pattern(NamedTuple):
-    """A name, the cells of the matrix that it means, and the queries that can tell it from others.
+    """A name, the cells of the matrix that it means, and the queries that distinguish it from others.
 
     Attributes:
         name: such as ``"previous token"``.
@@ -59,10 +59,6 @@ def head_patterns(trace: ForwardTrace, kind: str) -> list[Pattern]:
     """Return every pattern of a kind, for any trace the same names in the same order.
 
     `label_heads` says what each name means. A pattern that the tokens leave no room for has no rows.
-
-    Args:
-        trace: the trace, which has the kind.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
     """
     tokens = trace.key_tokens(kind)
     if kind == "cross":
@@ -142,7 +138,7 @@ def _shifted(kind: str, n: int, shift: int, taken: Bools) -> Pattern:
 
 
 def _repeats(kind: str, tokens: Sequence[str]) -> Iterator[Pattern]:
-    """Yield the patterns of tokens that stand more than once; special ones do not count."""
+    """Yield the patterns of tokens that occur more than once; special ones do not count."""
     n = len(tokens)
     query, key = np.arange(n)[:, None], np.arange(n)
     numbers = np.unique(np.array(tokens, dtype=object), return_inverse=True)[1]  # [token]
@@ -195,3 +191,42 @@ def _separator(kind: str, n_queries: int, tokens: Sequence[str]) -> Pattern:
     if kind != "cross":  # a separator at the query or beside it has another name too
         rows &= ~(meant & (np.abs(key - query) <= 1)).any(axis=1)
     return _pattern("separator", "on separators, such as punctuation, [SEP] or <eos>", meant, rows)
+
+
+def pattern_scores(trace: ForwardTrace, kind: str) -> dict[str, Float64]:
+    """Return for each name the share of its weight that each head puts there.
+
+    The shares are the evidence of `label_heads`, for the heads that have no label too. Sort a grid
+    of heads by one of them: ``vt.explore(trace, scores=analysis.pattern_scores(trace, "decoder"))``.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> vt.analysis.pattern_scores(trace, "encoder")["previous token"].shape
+    (2, 4)
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+
+    Returns:
+        By name float64 ``[layer, head]``, from 0 to 1: a mean over the rows that can tell. A name
+        that has no such row in this text, or whose keys are masked, is left out; a head that
+        attends to nothing has 0.
+
+    Raises:
+        UserError: if the trace lacks the kind, or holds no attention weights there.
+    """
+    weights = shares_of(trace, kind)  # [layer, head, query, key]
+    n_reachable = reachable_keys(weights, kind)  # [query]
+    patterns = [
+        pattern
+        for pattern in head_patterns(trace, kind)
+        if pattern.rows.any() and (pattern.keys < n_reachable[pattern.queries]).any()
+    ]
+    scores = {pattern.name: np.zeros(weights.shape[:2]) for pattern in patterns}  # [layer, head]
+    for place in np.ndindex(weights.shape[:2]):
+        head = as_weights(weights[place])  # [query, key]
+        for pattern in patterns:
+            on_keys = pattern.on_keys(head)[pattern.rows & attending(head)]  # [row]
+            scores[pattern.name][place] = on_keys.mean() if on_keys.size else 0.0
+    return scores

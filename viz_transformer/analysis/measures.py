@@ -1,19 +1,19 @@
-"""Measures of attention per row and per head: entropy, distance, and norm-weighted attention.
+"""Measures of attention per row, per head and over a training: entropy, distance, norm-weighted attention.
 
-Each measure comes twice: on weights ``[..., query, key]`` it gives one number per row, and on a
-trace its mean over a head's rows, ``[layer, head]``. A row of zeros, a query that may attend to
-nothing, counts in no mean.
+A measure of weights ``[..., query, key]`` gives one number per row; of a trace it gives the mean over each
+head's rows, ``[layer, head]``. A row of zeros, a query that may attend to nothing, counts in no mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer._text import shown
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace, shares_of
+from viz_transformer.trace import ForwardTrace, Snapshot, TrainingTrace, attention_of, shares_of
 
 Float64 = NDArray[np.float64]
 
@@ -22,11 +22,7 @@ _ROW_TOLERANCE = 0.01
 
 
 def as_weights(weights: ArrayLike) -> Float64:
-    """Return weights as float64 ``[..., query, key]``.
-
-    Raises:
-        UserError: if there are not two axes, or a row is no share of attention.
-    """
+    """Return weights as float64 ``[..., query, key]``; what is no share of attention is refused."""
     array = np.asarray(weights, dtype=np.float64)
     if array.ndim < 2 or 0 in array.shape[-2:]:
         raise UserError(
@@ -43,14 +39,10 @@ def as_weights(weights: ArrayLike) -> Float64:
 
 
 def reachable_keys(weights: NDArray[np.floating], kind: str) -> NDArray[np.int64]:
-    """Return how many keys each query may attend to, int ``[query]``.
+    """Return how many keys each query of weights ``[..., query, key]`` may attend to, int ``[query]``.
 
     A decoder's query reaches itself and the past, unless some weight lies on the future: then the
     decoder was run without its causal mask. Every other query reaches all keys.
-
-    Args:
-        weights: ``[..., query, key]``.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
     """
     n_queries, n_keys = weights.shape[-2:]
     largest = weights.reshape(-1, n_queries, n_keys).max(axis=0)  # [query, key], of all heads
@@ -60,19 +52,14 @@ def reachable_keys(weights: NDArray[np.floating], kind: str) -> NDArray[np.int64
 
 
 def mean_over(values: Float64, rows: NDArray[np.bool_]) -> Float64:
-    """Return the mean over the last axis of the chosen values; NaN where none is chosen.
-
-    Args:
-        values: ``[..., query]``.
-        rows: bool, broadcastable to it, True = counts.
-    """
+    """Return the mean over the last axis of the chosen values ``[..., query]``; NaN where none is chosen."""
     rows = np.broadcast_to(rows, values.shape)
     n_rows = rows.sum(axis=-1)
     total = np.where(rows, values, 0.0).sum(axis=-1)
     return np.divide(total, n_rows, out=np.full(total.shape, np.nan), where=n_rows > 0)
 
 
-def attending(weights: Float64) -> NDArray[np.bool_]:
+def attending(weights: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Return which queries attend to anything, bool ``[..., query]``."""
     return np.asarray(weights.any(axis=-1))
 
@@ -177,12 +164,9 @@ def head_entropy_share(trace: ForwardTrace, kind: str) -> Float64:
 
 
 def entropy_share(bits: Float64, attends: NDArray[np.bool_], reachable: NDArray[np.int64]) -> Float64:
-    """Return the mean entropy of a head's rows as a share of its maximum; NaN where no row has a choice.
+    """Return the mean entropy of each head's rows as a share of its maximum; NaN where no row has a choice.
 
-    Args:
-        bits: the entropy of each row, ``[query]``.
-        attends: which of them attend to anything, ``[query]``.
-        reachable: how many keys each may attend to, ``[query]``.
+    Bits and which rows attend are ``[..., query]``, and the numbers of reachable keys ``[query]``.
     """
     most = np.log2(np.maximum(reachable, 2))  # [query], in bits
     return mean_over(bits / most, attends & (reachable > 1))
@@ -257,3 +241,59 @@ def norm_weighted(weights: ArrayLike, value_norms: ArrayLike) -> Float64:
             "np.linalg.norm(values, axis=-1)"
         )
     return array * norms[..., None, :]  # [..., query, key]
+
+
+def entropy_share_over_training(trace: TrainingTrace, sentence: int, kind: str) -> Float64:
+    """Return `head_entropy_share` at every moment, ``[moment, layer, head]``.
+
+    1 is a head that spreads evenly, as before training; 0 one that picks a single key.
+
+    >>> import viz_transformer as vt
+    >>> training = vt.load_training("en-es")
+    >>> vt.analysis.entropy_share_over_training(training, 0, "cross").shape[1:]
+    (2, 4)
+
+    Args:
+        trace: the training.
+        sentence: index of the sentence.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+
+    Raises:
+        UserError: if there is no such sentence or attention.
+    """
+    return _shares(trace, trace.moments, sentence, kind)
+
+
+def most_sharpened(trace: TrainingTrace, sentence: int, kind: str) -> tuple[int, int]:
+    """Return the layer and head whose entropy fell most from the first moment to the last.
+
+    Arguments and errors are those of `entropy_share_over_training`.
+
+    >>> import viz_transformer as vt
+    >>> training = vt.load_training("en-es")
+    >>> layer, head = vt.analysis.most_sharpened(training, 0, "cross")
+    >>> 0 <= layer < 2, 0 <= head < 4
+    (True, True)
+
+    Args:
+        trace: the training.
+        sentence: index of the sentence.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+    """
+    first, last = _shares(trace, (trace.moments[0], trace.moments[-1]), sentence, kind)
+    fall = np.nan_to_num(first - last, nan=-np.inf)  # [layer, head]
+    layer, head = np.unravel_index(int(fall.argmax()), fall.shape)
+    return int(layer), int(head)
+
+
+def _shares(trace: TrainingTrace, moments: Sequence[Snapshot], sentence: int, kind: str) -> Float64:
+    if not isinstance(sentence, int | np.integer) or not 0 <= sentence < len(trace.sources):
+        raise UserError(
+            f"sentence={shown(sentence)}, but the training was watched on {len(trace.sources)}; "
+            f"choose 0 to {len(trace.sources) - 1}"
+        )
+    # All heads of a moment at once: one by one, as of a long text, a small training took seconds.
+    every = (attention_of(moment.traces[sentence], kind) for moment in moments)
+    return np.stack(
+        [entropy_share(entropy_bits(heads), attending(heads), reachable_keys(heads, kind)) for heads in every]
+    )  # [moment, layer, head]

@@ -1,4 +1,4 @@
-"""Where the patches of a picture stand among the tokens of a model, and the picture itself."""
+"""The places of a picture's patches among the tokens of a model, and the picture itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from viz_transformer._bounds import PIXELS, at_most
 from viz_transformer._text import shown
-from viz_transformer.analysis.tokens import special_tokens
+from viz_transformer.analysis.words import special_tokens
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace, Patches
 from viz_transformer.trace.kinds import find_kind
@@ -24,14 +24,8 @@ _PLACEHOLDER = re.compile(r"[<\[]\W*(ima?ge?|video|patch)\w*\W*[>\]]", re.IGNORE
 def patches_of(trace: ForwardTrace, kind: str, grid: Sequence[int] | None) -> tuple[int, int, int]:
     """Return the rows and columns of patches among a kind's keys, and the position of the first.
 
-    Args:
-        trace: of a model that reads a picture.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
-        grid: as `find_patches`; one of the trace's own `patches`, where these are known, and None for the
-            only one.
-
-    Raises:
-        UserError: as `find_patches`; or if it is None, and the trace does not know of one picture.
+    The grid is as in `find_patches`, or one of the trace's own `patches`, where these are known. None takes
+    the only one; if there are several or none, it is refused.
     """
     key = find_kind(kind).key
     known = trace.patches if key == ("source" if trace.source_tokens else "target") else None
@@ -52,17 +46,14 @@ def find_patches(
     """Return the rows and columns of patches, and the position of the first.
 
     Without a start they are all tokens, the only run of as many equal labels (such as ``<image>``), or all
-    but a class token at the beginning. A token is never guessed to be a patch.
+    but a class token at the beginning. A token is never guessed to be a patch: a grid that does not fit, is
+    open where it begins, or would have a token that is no patch, is refused.
 
     Args:
         grid: ``(rows, columns)``, or ``(rows, columns, start)`` with the first patch's position, from 0.
         tokens: the labels of all positions.
         class_token: whether one token more may be a class token, as an encoder's.
         known: the grid of each picture that was read, where that is known; see `ForwardTrace`.
-
-    Raises:
-        UserError: if `grid` is none, the tokens have no room for it, it is open where it begins, or the
-            labels say that one of its tokens is no patch.
     """
     numbers = list(grid) if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str) else []
     if len(numbers) not in (2, 3) or not all(
@@ -112,7 +103,7 @@ def find_patches(
 
 
 def _among_known(known: Patches, grid: tuple[int, ...]) -> tuple[int, int, int]:
-    """Return the picture that a grid, with or without a start, stands for."""
+    """Return the picture that a grid, with or without a start, means."""
     if not known:
         raise UserError(
             "the model reads the patches of its picture in an order of its own (ViT-MAE and ViLT draw one at "
@@ -146,12 +137,8 @@ def _start_of(n_patches: int, tokens: Sequence[str], runs: list[int], class_toke
 def image_pixels(image: Any) -> NDArray[np.uint8]:
     """Return an image as uint8 ``[height, width, 3]``.
 
-    Args:
-        image: ``[height, width]`` or ``[height, width, 3]``, or channels first as torch has them; bytes from
-            0 to 255, or numbers from 0 to 1.
-
-    Raises:
-        UserError: if it is no such array.
+    It is given as ``[height, width]`` or ``[height, width, 3]``, or channels first as torch has them; in
+    bytes from 0 to 255, or in numbers from 0 to 1. Anything else is refused.
     """
     try:
         array = np.asarray(image)

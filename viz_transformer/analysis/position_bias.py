@@ -207,9 +207,7 @@ def _with_scores(
 ) -> ForwardTrace:
     """Return the trace whose kinds with a bias attend by the softmax of other scores.
 
-    Args:
-        trace: the trace.
-        scores_of: from weights and bias, each [layer, head, query, key], to such scores.
+    `scores_of` makes them of weights and bias, each [layer, head, query, key].
     """
     changes: dict[str, Any] = {}
     for kind in trace.kinds:
@@ -244,7 +242,7 @@ def _bias_of(trace: ForwardTrace, kind: str) -> NDArray[np.float32]:
             + (
                 f"it has {held}, so choose one of these"
                 if held
-                else "its model adds none that stands apart from content (rotary and learned positions are "
+                else "its model adds none apart from content (rotary and learned positions are "
                 "in the queries and keys); capture one that does, such as T5, Bloom or Swin"
             )
         )

@@ -21,11 +21,7 @@ ALIKE = 0.3
 
 
 def as_table(values: ArrayLike, what: str = "table") -> Float64:
-    """Return a table of positions as float64 [position, d_model].
-
-    Raises:
-        UserError: if it is not of that shape, is empty, or holds NaN or infinity.
-    """
+    """Return a table of finite numbers as float64 [position, d_model]; anything else is refused."""
     try:
         table = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -38,16 +34,9 @@ def as_table(values: ArrayLike, what: str = "table") -> Float64:
 
 
 def wavelength(pair: int, d_model: int) -> float:
-    """Return after how many tokens the sinusoids of a dimension pair have made a whole turn.
+    """Return after how many tokens the sinusoids of the dimensions 2i and 2i + 1 have made a whole turn.
 
-    Args:
-        pair: i of the dimensions 2i and 2i + 1.
-        d_model: width of the vectors.
-
-    Returns:
-        2π · 10000^(2i / d_model), from 6.28 tokens to nearly 62,832.
-
-    Source: Vaswani et al. 2017, section 3.5.
+    It is 2π · 10000^(2i / d_model), from 6.28 tokens to nearly 62,832 (Vaswani et al. 2017, section 3.5).
     """
     return 2 * math.pi * 10_000 ** (2 * pair / d_model)
 
@@ -64,7 +53,7 @@ def is_sinusoidal(table: ArrayLike, base: float = 10_000.0) -> bool:
 
 
 def look_alikes(table: ArrayLike, position: int, pair: int, within: float = ALIKE) -> tuple[int, ...]:
-    """Return the other positions that one pair of dimensions can hardly tell from `position`.
+    """Return the other positions that are nearly alike to `position` in one pair of dimensions.
 
     Those whose two numbers, seen as a point, lie nearer to it than `within`.
     """
@@ -74,11 +63,9 @@ def look_alikes(table: ArrayLike, position: int, pair: int, within: float = ALIK
 
 
 def similarity(table: ArrayLike) -> Float64:
-    """Return the dot product of every position's vector with every other's.
+    """Return the dot product of every position's vector with every other's, [position, position].
 
-    Returns:
-        float64 [position, position]. For sinusoids it is Σ cos((p - q) / 10000^(2i/d)), and so
-        depends on the offset q - p alone.
+    For sinusoids it is Σ cos((p - q) / 10000^(2i/d)), and so depends on the offset q - p alone.
     """
     table = as_table(table)
     return table @ table.T
@@ -92,13 +79,9 @@ def offset_spread(scores: ArrayLike) -> float:
 
 
 def turned(vectors: ArrayLike, positions: ArrayLike) -> Float64:
-    """Turn each pair (x_2i, x_2i+1) of each vector by position / 10000^(2i / width).
+    """Turn each pair (x_2i, x_2i+1) of each vector [vector, width] by position / 10000^(2i / width).
 
-    Args:
-        vectors: [vector, width], the width even.
-        positions: [vector], or one position for all of them.
-
-    Source: Su et al. 2021, "RoFormer", section 3.4.2.
+    There is a position for each vector, or one for all (Su et al. 2021, "RoFormer", section 3.4.2).
     """
     x = as_table(vectors, "vectors")
     rates = 10_000.0 ** (-np.arange(0, x.shape[1], 2) / x.shape[1])  # [width / 2]
@@ -117,7 +100,7 @@ class ScoreParts(NamedTuple):
     """The four parts of (W_q (x + p)) · (W_k (y + p')) / √d, each [query, key].
 
     Attributes:
-        word_word: words with words; nothing in it knows where they stand.
+        word_word: words with words, wherever they are.
         word_position: the query's word with the key's position.
         position_word: the query's position with the key's word.
         position_position: positions with positions, seen through W_q and W_k.

@@ -33,16 +33,11 @@ class Projection:
 
 
 def principal_plane(vectors: ArrayLike) -> Projection:
-    """Project vectors to the plane that keeps most of their variance (PCA).
+    """Project vectors [vector, width] to the plane that keeps most of their variance (PCA).
 
     The sign of an axis is arbitrary; here the vector farthest out along it lies on the positive side,
-    so that the same vectors give the same picture on every machine.
-
-    Args:
-        vectors: [vector, width], at least two of each, not all alike.
-
-    Raises:
-        UserError: if it is no such table.
+    so that the same vectors give the same picture on every machine. Fewer than two vectors, or such that
+    are all alike, have no plane.
 
     Source: Pearson 1901, "On lines and planes of closest fit to systems of points in space".
     """

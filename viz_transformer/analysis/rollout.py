@@ -90,7 +90,7 @@ def output_rollout(trace: ForwardTrace, residual: float = 0.5) -> OutputRollout:
     """Return which source and target words each written word is made of.
 
     A decoder layer mixes twice: by self-attention over the target, then by cross-attention, which
-    brings in what the encoder's own rollout says each memory vector is made of. Both leave the
+    brings in what each memory vector is made of by the encoder's own rollout. Both leave the
     share `residual` as it was.
 
     >>> import viz_transformer as vt
@@ -141,7 +141,7 @@ def _output_by_layer(trace: ForwardTrace, residual: float) -> Iterator[tuple[Flo
 def without_first_token(weights: ArrayLike) -> Float64:
     """Return what weights, means or rollouts give to all keys but the first, each row scaled to sum to 1.
 
-    Many models put nearly all weight on the first token where there is nothing to look for, and a
+    Many models put nearly all weight on the first token where no key matters, and a
     rollout through many layers ends there: what distinguishes the words is in the small rest.
 
     >>> import numpy as np
@@ -150,7 +150,7 @@ def without_first_token(weights: ArrayLike) -> Float64:
     [[0.0, 0.0, 0.0], [0.0, 0.25, 0.75]]
 
     Args:
-        weights: [..., query, key]. A row that has nothing on other keys becomes zeros.
+        weights: [..., query, key]. A row without weight on other keys becomes zeros.
     """
     rest = np.array(weights, dtype=np.float64)
     rest[..., 0] = 0

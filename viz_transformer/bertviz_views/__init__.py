@@ -6,7 +6,7 @@
 bertviz (Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model") is drawn by
 its own JavaScript, read from the installed package. Called directly, it fetches its libraries from
 other hosts, runs a token that holds `</script>`, and leaves out layers where an encoder and a
-decoder have different numbers of them. Here it stands in a frame of its own with its libraries
+decoder have different numbers of them. Here it is in a frame of its own with its libraries
 (`vendor/`, each with its licence), reads the trace as data, and shows every layer.
 """
 

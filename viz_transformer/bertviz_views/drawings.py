@@ -72,10 +72,6 @@ def drawings_of(
     """Return what to draw: all kinds at once if they have the same shape, else each apart.
 
     bertviz takes the layers and heads of the first kind for those of every kind.
-
-    Raises:
-        UserError: if the trace has no such kind, its weights are not normalised, or no kind has such a layer
-            or head.
     """
     kinds = _kinds(trace, kind)
     sizes = {each: shares_of(trace, each).shape[:2] for each in kinds}

@@ -1,18 +1,52 @@
-"""The HTML page that bertviz draws in: its libraries, the data, the scripts."""
+"""The HTML page that bertviz draws in: its libraries, the data, and the installed bertviz's scripts."""
 
 from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Sequence
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
+from viz_transformer._extras import missing
 from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer.bertviz_views.drawings import Drawing
-from viz_transformer.bertviz_views.scripts import bertviz_version, read_script
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
+
+#: What stands in bertviz's scripts where its Python writes the data.
+_PLACE = "const params = PYTHON_PARAMS;"
+# Where bertviz tells require.js which hosts to fetch from.
+_ADDRESSES = re.compile(r"^require\.config\(\{.*?^\}\);\n", re.MULTILINE | re.DOTALL)
+
+
+def bertviz_version() -> str:
+    """Return the installed version."""
+    try:
+        return version("bertviz")
+    except PackageNotFoundError as error:
+        raise missing("bertviz") from error
+
+
+@cache
+def read_script(name: str) -> str:
+    """Return bertviz's JavaScript of one view, which takes its data from `bertviz.params`."""
+    found = find_spec("bertviz")
+    if found is None or not found.submodule_search_locations:
+        raise missing("bertviz")
+    path = Path(found.submodule_search_locations[0]) / f"{name}.js"
+    script = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if script.count(_PLACE) != 1 or not _ADDRESSES.search(script):
+        raise UserError(
+            f"bertviz {bertviz_version()} has no {name} that works offline; install the "
+            'version that this view is made for: pip install "bertviz==1.4.1"'
+        )
+    script = script.replace(_PLACE, "const params = bertviz.params;")
+    return _ADDRESSES.sub("", script)
+
 
 _HERE = Path(__file__).parent
 
@@ -57,14 +91,9 @@ _N_COLOURS = 10
 
 
 def build(view: str, title: str, drawings: Sequence[Drawing], script: str, display_mode: str | None) -> str:
-    """Return the whole page, in ASCII.
+    """Return the whole page, in ASCII: drawings one below the other, each by bertviz's own script.
 
-    Args:
-        view: "head_view" or "model_view".
-        title: what the page shows.
-        drawings: what bertviz is to draw, one below the other.
-        script: bertviz's own.
-        display_mode: "light", "dark", or None for what the browser prefers.
+    The view is "head_view" or "model_view", the mode "light", "dark" or None for what the browser prefers.
     """
     scripts = _scripts(script)
     allowed = {"script-src": [source_hash(each) for each in scripts], "style-src": ["'unsafe-inline'"]}
@@ -151,7 +180,7 @@ def _note(view: str, drawing: Drawing, drawings: Sequence[Drawing]) -> str:
         if len(drawings) > 1:
             parts.append(
                 "bertviz has one menu of layers and heads for all kinds of attention; as these "
-                "differ in them, each kind is drawn on its own, and nothing is left out."
+                "differ in them, each kind is drawn on its own, and none is left out."
             )
     if len(drawing.layers) < drawing.n_layers:
         parts.append(f"Of {_count(drawing.n_layers, 'layer')}: {_list(drawing.layers)}.")
@@ -179,7 +208,7 @@ def _libraries() -> tuple[str, ...]:
 
 
 def _escaped(script: str) -> str:
-    """Return the same script in ASCII; its other characters stand in strings and comments."""
+    """Return the same script in ASCII; its other characters are in strings and comments."""
     return "".join(each if each.isascii() else f"\\u{ord(each):04x}" for each in script)
 
 

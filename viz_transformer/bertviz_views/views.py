@@ -15,7 +15,7 @@ from viz_transformer._html import source_hash
 from viz_transformer._text import shown
 from viz_transformer.bertviz_views import page
 from viz_transformer.bertviz_views.drawings import Drawing, drawings_of
-from viz_transformer.bertviz_views.scripts import read_script
+from viz_transformer.bertviz_views.page import read_script
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, ForwardTrace
 

@@ -205,9 +205,8 @@ def _lab(options: argparse.Namespace) -> int:
 def _flags_for_root(given: Sequence[str]) -> list[str]:
     """Return the flags with which root, the only user in most containers, can open JupyterLab.
 
-    JupyterLab refuses to run as root by default. With these flags it does, reachable from this
-    machine only and with its token, and a message says so. If the user gave such flags, none are
-    added.
+    JupyterLab refuses to run as root by default. With these flags it does, reachable from this machine only
+    and with its token, and a message says so. If the user gave such flags, none are added.
     """
     is_root = getattr(os, "geteuid", lambda: -1)() == 0  # Windows has no such function
     if not is_root or any(_ACCESS.fullmatch(flag) for flag in given):

@@ -58,11 +58,7 @@ def _lessons(folder: Path) -> Iterator[Lesson]:
 
 
 def find_lesson(name: str) -> Lesson:
-    """Return the lesson of a number, such as ``7`` or ``07``, or ``clinic``.
-
-    Raises:
-        UserError: if there is none.
-    """
+    """Return the lesson of a number, such as ``7`` or ``07``, or ``clinic``."""
     lessons = course()
     wanted = name.strip().lower()
     wanted = wanted.lstrip("0") if wanted.isdigit() else wanted
@@ -85,11 +81,7 @@ def exercise_cell(cell_id: str) -> tuple[str, str] | None:
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
-    """Return the JSON of a notebook file.
-
-    Raises:
-        FileError: if it cannot be read.
-    """
+    """Return the JSON of a notebook file."""
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         for cell in notebook["cells"]:

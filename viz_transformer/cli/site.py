@@ -66,11 +66,7 @@ def _site(options: argparse.Namespace) -> int:
 
 
 def check_linked(folder: Path, written: set[str]) -> None:
-    """Refuse to write a first page that no longer leads to pages to which the one that is there does.
-
-    Raises:
-        FileError: if there are such pages.
-    """
+    """Refuse to write a first page that no longer leads to pages to which the one that is there does."""
     try:
         text = (folder / "index.html").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from viz_transformer._bounds import SEEDS, THREADS, whole_number
+from viz_transformer._files import atomic_write, check_not_input, check_unused, given_path
+from viz_transformer.errors import UserError
 
 if TYPE_CHECKING:  # commands import what they need when they run
     from viz_transformer.config import ModelConfig, TrainConfig
@@ -131,7 +137,6 @@ def _add_pairs(parser: Any, what: str, prefix: str = "") -> None:
 def _pairs(options: argparse.Namespace, prefix: str = "") -> list[TextPair] | None:
     """Return the pairs that the options name, or None if they name none."""
     from viz_transformer.corpus.files import read_pairs, read_table
-    from viz_transformer.errors import UserError
 
     source, target, table = (getattr(options, f"{prefix}{name}") for name in ("source", "target", "pairs"))
     dashed, columns = prefix.replace("_", "-"), getattr(options, f"{prefix}columns")
@@ -148,8 +153,6 @@ def _pairs(options: argparse.Namespace, prefix: str = "") -> list[TextPair] | No
 
 def _columns(given: str) -> Columns:
     """Return two columns by number or by name, from text such as ``1,3`` or ``en,es``."""
-    from viz_transformer.errors import UserError
-
     first, _, second = (part.strip() for part in given.partition(","))
     if not (first and second) or "," in second:
         raise UserError(f"--columns {given:.40} are not two columns; give such as 0,1 or en,es")
@@ -159,11 +162,9 @@ def _columns(given: str) -> Columns:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from viz_transformer.errors import UserError
-
     pairs = _pairs(options)
     if options.words and options.tokens is not None:
-        raise UserError("--tokens says how many pieces of words to make and --words makes none; give one")
+        raise UserError("--tokens sets how many pieces of words to make and --words makes none; give one")
     if options.overwrite and options.resume:
         raise UserError("--resume goes on with the training in --out and --overwrite replaces it; give one")
     if (pairs is None) == (options.corpus is None):
@@ -180,9 +181,7 @@ def _train(options: argparse.Namespace) -> int:
 
 def _check_out(options: argparse.Namespace) -> None:
     """Refuse to replace a model unasked, and the pairs that are read in any case."""
-    from viz_transformer._files import check_not_input, given_path
     from viz_transformer.checkpoint import CHECKPOINT_FILES, CHECKSUMS, TRAINING_FILES, WEIGHTS
-    from viz_transformer.errors import UserError
 
     folder = given_path(options.out)
     given = [options.source, options.target, options.pairs]
@@ -200,7 +199,6 @@ def _check_out(options: argparse.Namespace) -> None:
 
 
 def _train_bundled(options: argparse.Namespace) -> int:
-    from viz_transformer.errors import UserError
     from viz_transformer.recipes import in_a_clone
 
     own = argparse.ArgumentParser()
@@ -225,10 +223,7 @@ def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
     if options.threads is not None:
         import torch
 
-        from viz_transformer._bounds import THREADS, whole_number
-
         whole_number("--threads", options.threads, THREADS)
-
         torch.set_num_threads(options.threads)
     vocabulary = None
     asked_for = options.words or options.tokens is not None
@@ -272,7 +267,6 @@ def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
 
 def _split(options: argparse.Namespace, pairs: list[TextPair]) -> Split:
     """Return the training, validation and test pairs; of given validation pairs, no test."""
-    from viz_transformer._files import given_path
     from viz_transformer.corpus.split import Split, split, without_leaks
     from viz_transformer.recipes.files import test_pairs
 
@@ -296,8 +290,6 @@ def _configs(options: argparse.Namespace) -> tuple[ModelConfig | None, TrainConf
 
     The model's is None where another model's is taken and no option changes it.
     """
-    from dataclasses import fields, replace
-
     from viz_transformer.recipes.files import MODEL, TRAINING
 
     given = {name: getattr(options, name) for name in (*_SIZES, "schedule", "optimiser")}
@@ -335,9 +327,6 @@ def _language(path: str | None, otherwise: str) -> str:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from viz_transformer._files import check_not_input, check_unused
     from viz_transformer.checkpoint import CHECKPOINT_FILES
     from viz_transformer.corpus.files import read_table
     from viz_transformer.recipes import in_a_clone
@@ -363,7 +352,6 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _evaluate_pairs(options: argparse.Namespace, translator: Translator, pairs: list[TextPair]) -> int:
-    from viz_transformer._files import atomic_write
     from viz_transformer.corpus.links import read_links
     from viz_transformer.recipes.alignment_eval import evaluate_alignment
     from viz_transformer.recipes.evaluation import evaluate
@@ -403,7 +391,6 @@ def _add_coreference(commands: Any) -> None:
 def _coreference(options: argparse.Namespace) -> int:
     from tqdm.auto import tqdm
 
-    from viz_transformer._bounds import SEEDS, whole_number
     from viz_transformer.recipes.coreference import coreference_study, study_table
 
     whole_number("--seeds", options.seeds, SEEDS)

@@ -51,7 +51,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class TextBatch:
-    """Padded ids of texts, and what is to be predicted at each position, int64 [batch, position].
+    """Padded ids of texts, and what must be predicted at each position, int64 [batch, position].
 
     Attributes:
         ids: what the model reads.
@@ -101,7 +101,7 @@ def batches(
         start: batches to skip, because a training that is resumed has seen them.
 
     Raises:
-        UserError: if pieces are to be left out of a vocabulary that has none.
+        UserError: if pieces are left out of a vocabulary that has none.
     """
     at_most("start", start, STEPS)
     order = np.random.default_rng(seed)

@@ -168,7 +168,7 @@ class Derivation:
         self.position = end
 
     def write(self, spanish: str) -> None:
-        """Take Spanish words, which stand side by side, from those that were observed.
+        """Take Spanish words, which are side by side, from those that were observed.
 
         Each can be taken only once.
 

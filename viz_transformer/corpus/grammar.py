@@ -286,7 +286,7 @@ def verb_clause(
 ) -> Phrase:
     """Make *the cat does not eat the apple*; an object pronoun (`clitic`) precedes the verb.
 
-    *always* stands before the English verb, and before or after the Spanish one.
+    *always* comes before the English verb, and before or after the Spanish one.
     """
     do_not, english = english_verb(subject, verb, tense, negated=negated)
     auxiliary = same_order((do_not, "no")) if negated else NOTHING

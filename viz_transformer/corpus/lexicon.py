@@ -2,7 +2,7 @@
 
 The tables are meant to be read and edited, one word per line. Where English leaves something open,
 a line lists every Spanish word with its probability. Numbers are 0 for singular and 1 for plural;
-genders are ``m`` and ``f``; ``-`` stands where there is no form.
+genders are ``m`` and ``f``; ``-`` is written where there is no form.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Noun:
     Attributes:
         english: singular and plural; the plural is ``-`` where there is none.
         spanish: each translation with its probability in the singular.
-        kinds: such as ``"animal"``, ``"thing"``, ``"mass"`` (of which one says *some*, not *two*).
+        kinds: such as ``"animal"``, ``"thing"``, ``"mass"`` (with *some*, not *two*).
     """
 
     english: tuple[str, str]

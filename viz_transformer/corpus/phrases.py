@@ -77,7 +77,7 @@ NOTHING = Phrase()
 
 
 def same_order(*units: tuple[str, str]) -> Phrase:
-    """Make a phrase whose units (English, Spanish) stand in the same order in both."""
+    """Make a phrase whose units (English, Spanish) have the same order in both."""
     made = tuple(Unit(english, spanish) for english, spanish in units)
     return Phrase(made, made)
 

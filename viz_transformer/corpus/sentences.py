@@ -167,8 +167,8 @@ def any_nominal(
         d: makes the choices.
         kinds: of the noun.
         adjective: the probability of one.
-        subject: whether anybody's *his* or *her* may stand before it; else only the owner's.
-        owner: whose *his*, *her* or *their* may stand before it.
+        subject: whether anybody's *his* or *her* may come before it; else only the owner's.
+        owner: whose *his*, *her* or *their* may come before it.
     """
     noun, number = any_noun(d, *kinds)
     possessive = owner.possessive if owner else None

@@ -2,7 +2,7 @@
 
 A training pair tells one translation, drawn at random; a model has to see many before it knows how
 likely each is. The grammar knows the probabilities. With all translations in the batch, the loss is the
-mean over endlessly many draws, and nothing is left to chance but the sentences.
+mean over endlessly many draws, and only the sentences are left to chance.
 """
 
 from __future__ import annotations

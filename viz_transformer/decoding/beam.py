@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from viz_transformer._bounds import BEAM, room_for, whole_number
@@ -85,8 +86,85 @@ def beam_search(
 
     Source: Wu et al. 2016, section 7; early stopping and candidates: Klein et al. 2017 (OpenNMT).
     """
+    settings = _settings(beam_width, length_penalty, norm, early_stop, n_best, len(vocabulary.tokens))
+    constraints = make_constraints(model, sources, vocabulary, min_length, max_length, prefix)
+    traces = {
+        number: search.trace(place, *named_source(model, vocabulary, sources[number]))
+        for number, search, place in _searches(
+            model, sources, constraints, settings, interventions, steps=steps, attention=attention
+        )
+    }
+    return [traces[number] for number in range(len(sources))]
+
+
+def best_texts(
+    model: AutoregressiveModel,
+    sources: Sequence[Sequence[int]],
+    vocabulary: Words,
+    *,
+    beam_width: int,
+    length_penalty: float,
+    max_length: int | None,
+    interventions: Interventions | None,
+) -> list[tuple[Hypothesis, ...]]:
+    """Return what `beam_search` finds for each source, best first, without a record of the search.
+
+    Raises:
+        UserError: as `beam_search`.
+    """
+    settings = _settings(beam_width, length_penalty, length_norm, True, None, len(vocabulary.tokens))
+    constraints = make_constraints(model, sources, vocabulary, 0, max_length, ())
+    found = {
+        number: search.hypotheses(place)
+        for number, search, place in _searches(model, sources, constraints, settings, interventions)
+    }
+    return [found[number] for number in range(len(sources))]
+
+
+def _searches(
+    model: AutoregressiveModel,
+    sources: Sequence[Sequence[int]],
+    constraints: Constraints,
+    settings: _Settings,
+    interventions: Interventions | None,
+    *,
+    steps: bool = False,
+    attention: bool = False,
+) -> Iterator[tuple[int, _Search, int]]:
+    """Search, and yield the number of each source, with its search and its place there."""
+    with evaluating(model):
+        for numbers, decoder_steps, ids in open_steps(model, sources, constraints, interventions, attention):
+            records = steps or attention
+            recorder = Recorder(constraints, settings.beam_width, settings.norm) if records else None
+            search = _Search(decoder_steps, ids, constraints, numbers, settings, recorder)
+            search.run()
+            for place, number in enumerate(numbers):
+                yield number, search, place
+
+
+@dataclass(frozen=True)
+class _Settings:
+    beam_width: int
+    norm: Callable[[int], float]
+    early_stop: bool
+    n_best: int
+
+
+def _settings(
+    beam_width: int,
+    length_penalty: float,
+    norm: LengthNorm,
+    early_stop: bool,
+    n_best: int | None,
+    n_words: int,
+) -> _Settings:
+    """Check the numbers of a search.
+
+    Raises:
+        UserError: if one is out of range.
+    """
     whole_number("beam_width", beam_width, BEAM)
-    room_for(beam_width * len(vocabulary.tokens), f"beam_width={beam_width}")
+    room_for(beam_width * n_words, f"beam_width={beam_width}")
     if n_best is not None:
         whole_number("n_best", n_best, BEAM)
         if n_best > beam_width:
@@ -96,26 +174,7 @@ def beam_search(
     penalty = finite(length_penalty)
     if penalty is None or not 0 <= penalty <= MOST_PENALTY:
         raise UserError(f"length_penalty={shown(length_penalty)} must be a number from 0 to {MOST_PENALTY}")
-    constraints = make_constraints(model, sources, vocabulary, min_length, max_length, prefix)
-    settings = _Settings(beam_width, lambda length: norm(length, penalty), early_stop, n_best or beam_width)
-    traces: dict[int, DecodeTrace] = {}
-    with evaluating(model):
-        for numbers, decoder_steps, ids in open_steps(model, sources, constraints, interventions, attention):
-            recorder = Recorder(constraints, beam_width, settings.norm) if steps or attention else None
-            search = _Search(decoder_steps, ids, constraints, numbers, settings, recorder)
-            search.run()
-            for place, number in enumerate(numbers):
-                tokens = named_source(model, vocabulary, sources[number])
-                traces[number] = search.trace(place, *tokens)
-    return [traces[number] for number in range(len(sources))]
-
-
-@dataclass(frozen=True)
-class _Settings:
-    beam_width: int
-    norm: Callable[[int], float]
-    early_stop: bool
-    n_best: int
+    return _Settings(beam_width, lambda length: norm(length, penalty), early_stop, n_best or beam_width)
 
 
 @dataclass(frozen=True)
@@ -169,7 +228,10 @@ class _Search:
         sums = sums.reshape(n_sentences, n_live * each)
         # Stable: of equal sums the earlier hypothesis is first, and then the lower id.
         sums, order = sums.sort(dim=1, descending=True, stable=True)
-        sums, order = _padded(sums[:, : 2 * width], order[:, : 2 * width], 2 * width)
+        sums, order = sums[:, : 2 * width], order[:, : 2 * width]
+        if (missing := 2 * width - sums.shape[1]) > 0:  # of a small vocabulary; what fills up is impossible
+            sums = F.pad(sums, (0, missing), value=-torch.inf)
+            order = F.pad(order, (0, missing))
         tokens = ids.reshape(n_sentences, -1).gather(1, order)  # [sentence, candidate]
         parents = order // each  # [sentence, candidate]
 
@@ -236,10 +298,8 @@ class _Search:
             return None
         return torch.tensor(going, dtype=torch.long)
 
-    def trace(
-        self, place: int, source_tokens: tuple[str, ...], prompt_tokens: tuple[str, ...]
-    ) -> DecodeTrace:
-        """Return the search over one sentence."""
+    def hypotheses(self, place: int) -> tuple[Hypothesis, ...]:
+        """Return what was found for one sentence, best first."""
         tokens = self.constraints.words.tokens
         hypotheses = []
         for end in self.finished[place][: self.settings.n_best]:
@@ -259,14 +319,20 @@ class _Search:
                     path=tuple(reversed(path)),
                 )
             )
+        return tuple(hypotheses)
+
+    def trace(
+        self, place: int, source_tokens: tuple[str, ...], prompt_tokens: tuple[str, ...]
+    ) -> DecodeTrace:
+        """Return the search over one sentence."""
         steps = self.recorder.steps(place, self.numbers[place], len(source_tokens)) if self.recorder else ()
         of_prompt = self.steps.prompt_attention
         return DecodeTrace(
             source_tokens=source_tokens,
-            hypotheses=tuple(hypotheses),
+            hypotheses=self.hypotheses(place),
             steps=steps,
             prompt_tokens=prompt_tokens,
-            end_token=tokens[self.constraints.words.eos_id],
+            end_token=self.constraints.words.tokens[self.constraints.words.eos_id],
             prompt_attention=None if of_prompt is None else of_prompt[place].numpy(),
         )
 
@@ -279,12 +345,3 @@ def ranked(logits: Tensor, n_best: int) -> tuple[Tensor, Tensor]:
     if values.diff(dim=1).eq(0).any():  # two of -inf differ by NaN, and do not matter
         values, ids = logits.sort(dim=1, descending=True, stable=True)
     return values[:, :n_best], ids[:, :n_best]
-
-
-def _padded(sums: Tensor, order: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    """Fill up to n candidates with impossible ones, where a small vocabulary has not as many."""
-    missing = n - sums.shape[1]
-    if missing <= 0:
-        return sums, order
-    sums = torch.nn.functional.pad(sums, (0, missing), value=-torch.inf)
-    return sums, torch.nn.functional.pad(order, (0, missing))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol, TypeGuard
 
 import torch
@@ -65,10 +64,10 @@ class Constraints:
             sentences: which sentence each row writes.
         """
         words = self.words
-        logits.index_fill_(1, self._never, -torch.inf)
+        logits[:, words.pad_id] = logits[:, words.sos_id] = -torch.inf
         if step < self.min_length:
             logits[:, words.eos_id] = -torch.inf
-        if step < self._longest_prefix or step >= self._shortest_maximum:
+        if step < max(map(len, self.prefixes)) or step >= min(self.max_lengths):
             forced = [(row, self._forced(step, one)) for row, one in enumerate(sentences)]
             forced = [(row, token) for row, token in forced if token is not None]
             if forced:
@@ -87,18 +86,6 @@ class Constraints:
     def longest(self) -> int:
         """Most words that any sentence may have."""
         return max(self.max_lengths)
-
-    @cached_property
-    def _shortest_maximum(self) -> int:
-        return min(self.max_lengths)
-
-    @cached_property
-    def _never(self) -> Tensor:
-        return torch.tensor([self.words.pad_id, self.words.sos_id])
-
-    @cached_property
-    def _longest_prefix(self) -> int:
-        return max(map(len, self.prefixes))
 
     def why_forbidden(self, token: int, step: int, sentence: int) -> str | None:
         """Return why a word may not be written at a step, in words; None if it may."""

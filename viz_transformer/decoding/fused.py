@@ -2,7 +2,7 @@
 
 `CachedSteps` calls the model's own layers. In a small model those calls take longer than the
 arithmetic inside them, so it is written out here. The three projections of self-attention are one
-multiplication, keys and values of all layers stand in one block of memory that is written in place,
+multiplication, keys and values of all layers are in one block of memory that is written in place,
 and all hypotheses of a sentence share its cross-attention keys: they are queries side by side. A
 test holds both ways equal.
 """
@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from viz_transformer.model.autoregressive import AutoregressiveModel
-from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.layers import DecoderLayer, EncoderLayer
+from viz_transformer.model.outputs import DecoderCache
 from viz_transformer.model.positional import RotaryPositions
 
 _FIRST_ROOM = 32  # positions that there is room for at first; it doubles when they are full
@@ -48,11 +48,6 @@ class _Layer(NamedTuple):
     activation: Callable[[Tensor], Tensor]
     second: _Linear
     feed_forward_norm: _Norm
-
-
-def can_fuse(model: AutoregressiveModel) -> bool:
-    """Whether torch's fused attention computes this model's scores."""
-    return model.config.scoring in ("scaled_dot", "dot")
 
 
 class FusedSteps:

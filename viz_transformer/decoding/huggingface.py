@@ -268,7 +268,7 @@ def _as_beam_of_one(output: Any, words: Words, length_penalty: float) -> _BeamOf
 class Drawing:
     """What lets ``generate`` draw as `sample` does: give it as ``logits_processor=[drawing]``.
 
-    ``generate`` is to search greedily: each time, this leaves it nothing to write but the word drawn,
+    ``generate`` must search greedily: each time, this leaves it nothing to write but the word drawn,
     among those that the processors before it allow.
 
     Source: as of `sample`.

@@ -11,11 +11,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from viz_transformer.decoding.constraints import Constraints
-from viz_transformer.decoding.fused import FusedSteps, can_fuse
+from viz_transformer.decoding.fused import FusedSteps
 from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.autoregressive import AutoregressiveModel
-from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.interventions import Interventions
+from viz_transformer.model.outputs import DecoderCache
 
 #: What each row attended to: ``[row, layer, head, target]``, and ``[row, layer, head, source]``.
 StepAttention = tuple[Tensor, Tensor | None]
@@ -119,29 +119,23 @@ def open_steps(
         The numbers of a batch's sentences, their steps, and the ids that the first step reads.
     """
     words = constraints.words
-    for numbers in _batches(model, sources):
+    is_product = model.config.scoring in ("scaled_dot", "dot")  # as torch's fused attention scores
+    batches = [list(range(len(sources)))]
+    if model.continues_source:  # reads those of one length together, so that none needs padding
+        by_length: dict[int, list[int]] = {}
+        for number, source in enumerate(sources):
+            by_length.setdefault(len(source), []).append(number)
+        batches = list(by_length.values())
+    for numbers in batches:
         chosen = [sources[number] for number in numbers]
         first_ids, cache = model.decoder_inputs(chosen, words.sos_id, words.pad_id, interventions)
         steps: Steps
-        if interventions is not None or record_attention or not can_fuse(model):
+        if interventions is not None or record_attention or not is_product:
             steps = CachedSteps(model, cache, interventions, record_attention)
         else:
             max_positions = len(chosen[0]) + constraints.longest + 1
             steps = FusedSteps(model, cache, max_positions)
         yield numbers, steps, first_ids
-
-
-def _batches(model: AutoregressiveModel, sources: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the numbers of the sentences that are decoded together.
-
-    A model that continues its sources reads those of one length together, so that none needs padding.
-    """
-    if not model.continues_source:
-        return [list(range(len(sources)))]
-    by_length: dict[int, list[int]] = {}
-    for number, source in enumerate(sources):
-        by_length.setdefault(len(source), []).append(number)
-    return list(by_length.values())
 
 
 @contextmanager

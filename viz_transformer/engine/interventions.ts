@@ -20,7 +20,7 @@ export interface HeadChange {
    * taken as they are whatever the mask says.
    */
   pattern?: "uniform" | number[][] | null;
-  /** Refused here: Python puts a mean in place of what the head says. */
+  /** Refused here: Python puts a mean in place of the head's output. */
   mean?: unknown;
   /** Refused here: Python puts another input's output there. */
   output?: unknown;

@@ -98,7 +98,7 @@ class Exercise:
     repairs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def check(self, answer: Any) -> Check:
-        """Return feedback on an answer of any kind; nothing is raised."""
+        """Return feedback on an answer of any kind; no error is raised."""
         if answer is ...:
             hint = f' For a hint, run vt.exercises.hint("{self.name}").' if self.hints else ""
             return unanswered(f"Put your answer in place of the three dots, and run both cells.{hint}")

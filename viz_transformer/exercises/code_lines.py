@@ -100,7 +100,7 @@ def _parsed(code: Callable[..., Any] | str) -> tuple[str, list[_Block]] | None:
 
 
 def _stands_alone(code: Callable[..., Any], tree: ast.AST) -> bool:
-    """Whether code uses libraries and what stands beside it only: no other function of this package."""
+    """Whether code uses libraries and what is beside it only: no other function of this package."""
     known = vars(inspect.getmodule(code) or inspect)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {code.__name__}
     made = [known[name] for name in names if name in known and not isinstance(known[name], ModuleType)]
@@ -147,7 +147,7 @@ def _blocks(body: Sequence[ast.stmt], lines: Sequence[str]) -> list[_Block]:
 
 
 def _same_room(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all in it, without what stands in functions of its own."""
+    """Yield a node and all in it, without what is in functions of its own."""
     yield node
     if not isinstance(node, _OWN_ROOM):
         for each in ast.iter_child_nodes(node):

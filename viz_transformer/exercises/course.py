@@ -171,7 +171,7 @@ class Progress:
     """How far a learner has come.
 
     Attributes:
-        rows: each lesson or exercise with what was done and what there is to do.
+        rows: each lesson or exercise with what was done and what can be done.
     """
 
     rows: Sequence[tuple[str, int, int]]

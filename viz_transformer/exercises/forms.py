@@ -27,7 +27,8 @@ _TYPED_BY_HAND = 40
 def form_of(exercise: Exercise, *, in_view: bool = False) -> dict[str, Any] | None:
     """Return what a page needs in order to ask an exercise and to check it as `Exercise.check` does.
 
-    None if a page cannot: what is chosen in a view needs the view, and nobody types an array of many numbers.
+    None if a page cannot: what is chosen in a view needs the view, and an array of many numbers is too long
+    to type.
 
     Args:
         exercise: the exercise.

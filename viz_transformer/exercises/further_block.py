@@ -24,7 +24,7 @@ def _some_layer(rng: np.random.Generator) -> tuple[Any, Any]:
     w = torch.tensor(rng.normal(size=(4, 4)), dtype=torch.float32)
 
     def with_neighbour(step: int) -> Callable[[Any], Any]:
-        def layer(x: Any) -> Any:
+        def reads_its_neighbour(x: Any) -> Any:
             y = x.clone()
             if step > 0:
                 y[:, 1:] = y[:, 1:] + x[:, :-1]
@@ -32,7 +32,7 @@ def _some_layer(rng: np.random.Generator) -> tuple[Any, Any]:
                 y[:, :-1] = y[:, :-1] + x[:, 1:]
             return y
 
-        return layer
+        return reads_its_neighbour
 
     layers: list[Callable[[Any], Any]] = [
         lambda x: torch.relu(x @ w) @ w.T,

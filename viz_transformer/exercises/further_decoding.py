@@ -249,7 +249,8 @@ EXERCISES = (
                     ),
                     Mistake(
                         "math.log(lengths) / math.log(ratio)",
-                        "The fraction is upside down: the log-probabilities go on top, the lengths below.",
+                        "The fraction is inverted: the log-probabilities belong in the numerator, the "
+                        "lengths in the denominator.",
                     ),
                 ),
             ),
@@ -278,7 +279,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     _each_at_least,
-                    "You kept words that each have p or more. It is their sum that must reach p.",
+                    "You kept words that each have p or more. Their sum must reach p.",
                 ),
                 Mistake(
                     _softmaxed,
@@ -337,7 +338,7 @@ EXERCISES = (
                     ),
                     Mistake(
                         "values >= p",
-                        "This keeps words that each have p or more. It is their sum that must reach p.",
+                        "This keeps words that each have p or more. Their sum must reach p.",
                     ),
                 ),
             ),
@@ -345,7 +346,9 @@ EXERCISES = (
                 "kept / kept.sum()",
                 ("kept", "kept.softmax(0)", "kept / kept.sum()"),
                 (
-                    Mistake("kept", "The right words, but they no longer sum to 1. Divide by their sum."),
+                    Mistake(
+                        "kept", "These are the right words, but they no longer sum to 1. Divide by their sum."
+                    ),
                     Mistake(
                         "kept.softmax(0)",
                         "A softmax brings the dropped words back. These are probabilities already: divide by "

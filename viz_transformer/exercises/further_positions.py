@@ -131,8 +131,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda x, table: x + table,
-                    "A RuntimeError. If torch says that sizes must match: the table has more rows than a "
-                    "sentence has words. Take only as many rows as there are words.",
+                    "A RuntimeError. If its message is that sizes must match: the table has more rows "
+                    "than a sentence has words. Take only as many rows as there are words.",
                 ),
                 Mistake(lambda x, table: x, "That is x unchanged. Add the rows of the table to it."),
                 Mistake(

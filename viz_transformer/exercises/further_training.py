@@ -82,8 +82,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     -math.log(sum(_PROBABILITIES) / 3),
-                    "You took the logarithm of the mean probability. Do it the other way round: first the "
-                    "logarithms, then their mean.",
+                    "You took the logarithm of the mean probability. First take the logarithms, then "
+                    "their mean.",
                 ),
                 Mistake(
                     sum(_PROBABILITIES) / 3,

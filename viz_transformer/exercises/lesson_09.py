@@ -119,7 +119,7 @@ _NORM_MISTAKES = (
     ),
     Mistake(
         _like(lent.LayerNorm, forward=_without_keepdim),
-        "A RuntimeError. If torch says that sizes must match: x.mean(-1) has lost the last axis. "
+        "A RuntimeError. If its message is that sizes must match: x.mean(-1) has lost the last axis. "
         "keepdim=True keeps it with the length 1. The same goes for var.",
     ),
 )

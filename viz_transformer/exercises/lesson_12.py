@@ -240,15 +240,14 @@ EXERCISES = (
                 ),
                 Mistake(
                     "C",
-                    "Look at the column blind in the first row: with both nouns hidden, the answers are "
-                    "still right.",
+                    "Look at the first row: with both nouns hidden, the answers are still right.",
                 ),
             ),
             right="The pictures of the two are alike. Whether the attention is needed depends on where "
             "the answer is read, and only the intervention showed it.",
         ),
         hints=(
-            "Compare right and blind in the first row, then in the last.",
+            "Compare the two percentages in the first row, then in the last.",
             "In which of the two rows are fewer answers right when the nouns are hidden?",
         ),
     ),

@@ -217,7 +217,7 @@ def _text(source: str, node: ast.stmt) -> str:
 
 
 def _used_names(text: str) -> Iterator[str]:
-    """Yield the names that a text uses and does not define, in whatever function they stand."""
+    """Yield the names that a text uses and does not define, in whatever function they are."""
 
     def walk(table: symtable.SymbolTable) -> Iterator[str]:
         is_top = table.get_type() == "module"

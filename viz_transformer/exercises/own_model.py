@@ -56,7 +56,7 @@ _read_as: list[Any] = [None]
 
 @dataclass(frozen=True)
 class _Section:
-    """A part as it stands in the file: the exercise that it answers, and its lines."""
+    """A part as it is in the file: the exercise that it answers, and its lines."""
 
     exercise: str
     code: str

@@ -53,7 +53,7 @@ def _are_heads(given: Any) -> bool:
 _RIGHT: dict[str, Any] = {
     "question": "Does the head with the sharpest weights matter most?",
     "losses": [0.31, 0.29],
-    "without": [{"1.0": 0.52, "1.1": 0.33}, {"1.0": 0.30, "1.1": 0.47}],
+    "without": [{"1·0": 0.52, "1·1": 0.33}, {"1·0": 0.30, "1·1": 0.47}],
     "page": "word " * 200,
 }
 
@@ -68,7 +68,7 @@ EXERCISES = (
                 Mistake({"page": "word " * 200}, _FORM),
                 Mistake({**_RIGHT, "question": "The sharpest head matters most."}, _QUESTION),
                 Mistake({**_RIGHT, "losses": [0.31], "without": _RIGHT["without"][:1]}, _SEEDS),
-                Mistake({**_RIGHT, "without": [{"1.0": 0.52}, {"1.0": 0.30}]}, _HEADS),
+                Mistake({**_RIGHT, "without": [{"1·0": 0.52}, {"1·0": 0.30}]}, _HEADS),
                 Mistake({**_RIGHT, "page": "The head matters."}, _PAGE),
             ),
         ),
@@ -85,30 +85,30 @@ EXERCISES = (
 """,
         gaps=(
             Choice(
-                '"Which head matters more, 1.0 or 1.1?"',
-                ('"Head 1.0 matters more than 1.1."', '"Which head matters more, 1.0 or 1.1?"'),
-                (Mistake('"Head 1.0 matters more than 1.1."', _QUESTION),),
+                '"Which head matters more, 1·0 or 1·1?"',
+                ('"Head 1·0 matters more than 1·1."', '"Which head matters more, 1·0 or 1·1?"'),
+                (Mistake('"Head 1·0 matters more than 1·1."', _QUESTION),),
             ),
             Choice("[0.31, 0.29]", ("[0.31]", "[0.31, 0.29]"), (Mistake("[0.31]", _SEEDS),)),
             Choice(
-                '[{"1.0": 0.52, "1.1": 0.33}, {"1.0": 0.30, "1.1": 0.47}]',
+                '[{"1·0": 0.52, "1·1": 0.33}, {"1·0": 0.30, "1·1": 0.47}]',
                 (
-                    '[{"1.0": 0.52}, {"1.0": 0.30}]',
-                    '[{"1.0": 0.52, "1.1": 0.33}, {"1.0": 0.30, "1.1": 0.47}]',
+                    '[{"1·0": 0.52}, {"1·0": 0.30}]',
+                    '[{"1·0": 0.52, "1·1": 0.33}, {"1·0": 0.30, "1·1": 0.47}]',
                 ),
-                (Mistake('[{"1.0": 0.52}, {"1.0": 0.30}]', _HEADS),),
+                (Mistake('[{"1·0": 0.52}, {"1·0": 0.30}]', _HEADS),),
             ),
             Choice(
                 '"In each seed another head matters more."',
                 (
-                    '"Head 1.0 matters more: without it the loss is 0.52."',
+                    '"Head 1·0 matters more: without it the loss is 0.52."',
                     '"In each seed another head matters more."',
                     '"Neither head matters."',
                 ),
                 (
                     Mistake(
-                        '"Head 1.0 matters more: without it the loss is 0.52."',
-                        "That is true of the first seed alone. In the second, the loss without head 1.1 is "
+                        '"Head 1·0 matters more: without it the loss is 0.52."',
+                        "That is true of the first seed alone. In the second, the loss without head 1·1 is "
                         "higher.",
                     ),
                     Mistake(

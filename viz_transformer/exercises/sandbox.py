@@ -72,7 +72,7 @@ class _Limit:
     def watch(self, seconds: float) -> None:
         """Wait for the end of the work, or of its time; then signal until the work has been left.
 
-        Looks are counted, not seconds: while the machine runs others, or is closed, nobody looks.
+        Looks are counted, not seconds: while the machine runs others, or is closed, no look is taken.
         """
         begun = woke = _computed()
         looks = asleep = 0
@@ -105,7 +105,7 @@ def _computed() -> float:
 def within_time(seconds: float, work: Callable[[], Result]) -> Result:
     """Return what `work` returns, or end it with a `TimeoutError` when its time is up or it sleeps.
 
-    The work is done where this is called, so nothing lives on when it is ended: a signal's handler
+    The work is done where this is called, so no part of it lives on when it is ended: a signal's handler
     raises an exception in it, again and again, until it is left. Python runs the handler between
     two steps of the work, so that it sees at which step it would raise: never in the code around.
     A process of its own could be ended surely, but would have to be forked from a kernel

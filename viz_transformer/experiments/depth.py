@@ -57,9 +57,9 @@ def gradients_by_depth(
     residual: bool = True,
     seed: int = 0,
 ) -> DepthGradients:
-    """Measure the gradient of each layer of a new model on the six pairs.
+    """Measure the gradient of each layer of a new model on the six pairs. No step is trained:
 
-    Nothing is trained: this is the signal that the first step of a training would use.
+    this is the signal that the first step of a training would use.
 
     >>> from viz_transformer.experiments import gradients_by_depth
     >>> for residual in (True, False):

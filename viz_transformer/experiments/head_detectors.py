@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from viz_transformer._bounds import TEXTS
 from viz_transformer.analysis import pattern_scores
+from viz_transformer.capturing import capture
 from viz_transformer.errors import UserError
 from viz_transformer.experiments.checks import check_counts
-from viz_transformer.tracing import capture
 
 #: The patterns that such texts distinguish.
 _DETECTED = ("previous token", "duplicate token", "induction", "first-token sink")

@@ -11,11 +11,22 @@ import ipywidgets
 from viz_transformer._files import given_path
 from viz_transformer._text import given_heading
 from viz_transformer.errors import UserError
-from viz_transformer.export.carried import carried_part, smaller_part
-from viz_transformer.export.embedding import place_beside, write_lines
-from viz_transformer.export.page import check_replaceable, check_size, page_pieces, write_page
-from viz_transformer.export.page_parts import expected_bytes, parts_of_live, ready_for_export
-from viz_transformer.export.page_progress import progress_line
+from viz_transformer.export.page import (
+    check_replaceable,
+    check_size,
+    page_pieces,
+    place_beside,
+    progress_line,
+    write_lines,
+    write_page,
+)
+from viz_transformer.export.page_parts import (
+    carried_part,
+    expected_bytes,
+    parts_of_live,
+    ready_for_export,
+    smaller_part,
+)
 from viz_transformer.widgets.base.static_fallback import shown_text
 from viz_transformer.widgets.base.view import View
 
@@ -70,8 +81,8 @@ def export_html(
             takes 16, or 8 where all weights together would take more than 2 MB in 16.
         threshold: leave out the weights of these heads that are smaller, such as 0.001, for a smaller page,
             which says how much of the attention that was.
-        embed: write the lines for another page, too. Where that page stands in another folder or on
-            another server, the address of this one is to be put into its `src`.
+        embed: write the lines for another page, too. Where that page is in another folder or on
+            another server, the address of this one must be put into its `src`.
 
     Raises:
         UserError: if `views` is empty or holds something that is not a view; if the page would be

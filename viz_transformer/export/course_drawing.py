@@ -23,7 +23,7 @@ _FEED_FORWARD = (420, 716)
 _HEADS = (1, 2, 0)
 _FAINT = 0.02  # weights below are not drawn
 
-#: Of each lesson where its door stands: the circle's place, and on which side of it the title.
+#: The door of each lesson: the circle's place, and on which side of it the title.
 _PLACES = {
     1: (598, 34, "end"),
     2: (132, 34, "start"),
@@ -59,9 +59,7 @@ _AREAS = {
 def course_drawing(doors: dict[int, tuple[str, str]]) -> str:
     """Return the drawing as SVG, without a style or a script of its own.
 
-    Args:
-        doors: for each lesson that has a page the page's name and its title; the others are not drawn
-            as doors.
+    The doors are the lessons that have a page, each with the page's name and its title.
     """
     run = TrainingTrace.load(bundled("data/en-es/training.npz"))
     trace = run.moments[-1].traces[0]
@@ -139,7 +137,7 @@ def _line(name: str, points: Sequence[tuple[float, float]]) -> str:
 
 
 def _blocks() -> Iterator[str]:
-    """The encoder and the decoder behind what they hold; what stands alone in lesson 13 is dashed."""
+    """The encoder and the decoder behind what they hold; the part that is alone in lesson 13 is dashed."""
     height = 4 * _ROW + 44
     yield _rect("vt-block", 284, _SOURCE_Y - 22, 170, height)
     yield _rect("vt-block", 484, _TARGET_Y - 22, 264, height)

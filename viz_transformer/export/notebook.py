@@ -27,24 +27,22 @@ from viz_transformer.export.page import (
     write_page,
 )
 from viz_transformer.export.page_parts import PageParts
-from viz_transformer.export.pictures import with_smaller_pictures
 from viz_transformer.export.sections import Section, sections_of
-from viz_transformer.export.stills import with_drawn_pictures
-from viz_transformer.export.stored_widgets import StoredWidgets
-from viz_transformer.export.view_descriptions import DESCRIBE_CELL, DESCRIPTIONS, FORMS
+from viz_transformer.export.stills import with_drawn_pictures, with_smaller_pictures
+from viz_transformer.export.stored_widgets import DESCRIBE_CELL, DESCRIPTIONS, FORMS, StoredWidgets
 
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 _STILL = 'class="vt-still"'
 _AROUND_STILL = re.compile(r'<style>.*?</style>|<p class="vt-still-note">.*?</p>', re.DOTALL)
 
 _LOST = (
-    '<p class="vt-note">The view that stood here was saved without its state, or by another version. Run the '
+    '<p class="vt-note">The view of this place was saved without its state, or by another version. Run the '
     "notebook and save it again, or convert it with --execute.</p>"
 )
-#: Where a view stands in the HTML of the cells while this is sanitised.
+#: In the place of a view while the HTML of the cells is sanitised.
 _PLACE = '<div class="vt-place-{}"></div>'
 _PLACES = re.compile(_PLACE.format(r"(\d{1,9})"))
-#: How many of the names of what was left out are said.
+#: How many names of what was left out are listed.
 _MOST_NAMED = 12
 
 _CODE = re.compile(r'<div class="highlight.*?</pre>', re.DOTALL)
@@ -52,7 +50,7 @@ _CODE = re.compile(r'<div class="highlight.*?</pre>', re.DOTALL)
 #: marking them up took 1.5% of the course's bytes.
 _PLAIN = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
 
-# Outputs have styles of their own, as attributes; nothing may be fetched.
+# Outputs have styles of their own, as attributes; a page may fetch no file.
 _POLICY = {
     "style-src": ["'unsafe-inline'"],
     "img-src": ["data:", "blob:"],
@@ -63,14 +61,14 @@ _POLICY = {
 
 @dataclass(frozen=True)
 class NotebookPage:
-    """A notebook, converted but for what stands around it.
+    """A notebook, converted but for what surrounds it.
 
     Attributes:
         title: its first heading, or the file's name.
         body: the HTML of its cells.
         parts: its views.
         sections: what its headings divide it into.
-        allowed: the hashes of scripts that stand in its frames.
+        allowed: the hashes of the scripts in its frames.
         left_out: what it leaves out of the notebook, in a sentence; empty if nothing.
     """
 
@@ -110,7 +108,7 @@ def notebook_html(
     Args:
         notebook: the notebook file, which stays as it is.
         path: the file to write; the notebook's name with ``.html`` if None.
-        execute: run the notebook first, in the folder that it stands in.
+        execute: run the notebook first, in the folder that it is in.
         max_megabytes: a page larger than this many megabytes (10^6 bytes) is not written.
         tell: called with what is left out, in a sentence, if anything is.
 
@@ -132,12 +130,7 @@ def notebook_html(
 def convert(
     notebook: Path, *, execute: bool = False, environment: Mapping[str, str] = os.environ
 ) -> NotebookPage:
-    """Return a notebook's cells and views; see `notebook_html`. A kernel runs in `environment`.
-
-    Raises:
-        UserError: if nbconvert is not installed, or a cell raises.
-        FileError: if the notebook cannot be read.
-    """
+    """Return a notebook's cells and views; see `notebook_html`. A kernel runs in `environment`."""
     read = _read(notebook)
     descriptions = _run(read, notebook, environment) if execute else {}
     try:
@@ -168,7 +161,7 @@ def _converted(read: Any, widgets: StoredWidgets, notebook: Path) -> NotebookPag
 
 
 def _said(names: Counter[str]) -> str:
-    """Return a sentence on what was left out of a page, by name; empty if nothing was."""
+    """Return a sentence on what was left out of a page, by name; may be empty."""
     named = [f"{re.sub(r'[^ -~]', '?', name):.60} ({n})" for name, n in names.most_common(_MOST_NAMED)]
     named += [f"and {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
     return f"Left out, as it is not safe in a page: {', '.join(named)}." if named else ""
@@ -246,7 +239,7 @@ def _show_forms(notebook: Any, forms: dict[str, str]) -> None:
 
 
 def _with_places(notebook: Any, parts: PageParts) -> tuple[Any, list[str]]:
-    """Return the notebook with a mark where a view will stand, and the HTML for each mark."""
+    """Return the notebook with a mark where a view will be, and the HTML for each mark."""
     placed = copy.deepcopy(notebook)
     places: list[str] = []
 

@@ -1,20 +1,25 @@
-"""The HTML of an exported page, and its size limit."""
+"""The HTML of an exported page, its size limit, the lines that show it in another, and how far it is."""
 
 from __future__ import annotations
 
 import html
 import json
 import os
+import shutil
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from viz_transformer._files import atomic_write, text_beside
 from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer._text import shown
+from viz_transformer._work import Work
 from viz_transformer.errors import FileError, UserError
-from viz_transformer.export.inline_module import inline_style
+from viz_transformer.export.inline_module import inline_style, view_scripts
 from viz_transformer.export.page_parts import PageParts, deflated
-from viz_transformer.export.view_scripts import view_scripts
 from viz_transformer.widgets.base.bundle import built
 
 _DOCUMENT = """<!doctype html>
@@ -32,14 +37,14 @@ _DOCUMENT = """<!doctype html>
 </html>
 """
 
-#: What a page says until its script runs, and above the still pictures of its views where none can.
+#: The note of a page until its script runs, and above the still pictures of its views where none can.
 NOT_RUNNING = (
     '<p class="vt-instead">The views of this page are still pictures in few colours: its scripts do not run, '
     "because this browser or the policy of the site that serves it (Content-Security-Policy) does not allow "
     "it. Saved and opened from a disk, it works.</p>"
 )
 
-#: The last of the views' scripts, which run in order: it tells the page's own that they did.
+#: The last of the views' scripts, which run in order: by it the page's own script learns that they did.
 _ALL_RAN = 'dispatchEvent(new Event("vt-views"));'
 
 #: What every page of ours begins with.
@@ -51,11 +56,7 @@ def document(
 ) -> str:
     """Return an HTML document in our colours, whose policy allows its own styles by hash.
 
-    Args:
-        title: its title, as text.
-        body: HTML.
-        styles: the style sheets besides the colours, as `inline_style` returns them.
-        policy: what else is allowed, by directive; see `policy_element`.
+    The styles, as `inline_style` returns them, follow the colours; see `policy_element` for the policy.
     """
     style = "\n".join([inline_style(text_beside(__file__, "theme.css")), *styles])
     allowed = {"style-src": [source_hash(style)], **(policy or {})}
@@ -126,14 +127,7 @@ def write_page(
     max_megabytes: float,
     offer: Callable[[], str] = lambda: "",
 ) -> Path:
-    """Write a page, or its pieces, whole or not at all; returns its path.
-
-    `offer` is as in `check_size`.
-
-    Raises:
-        UserError: if it is larger than `max_megabytes`.
-        FileError: if it cannot be written.
-    """
+    """Write a page, or its pieces, whole or not at all; returns its path. `offer` is as in `check_size`."""
     pieces = [text] if isinstance(text, str) else text
     check_size(path, sum(map(_n_bytes, pieces)), max_megabytes, offer)
     with atomic_write(path) as part, part.open("wb") as file:
@@ -150,11 +144,7 @@ def _in_utf_8(piece: str) -> bytes:
 
 
 def check_replaceable(path: Path, beginning: bytes = _BEGINNING) -> None:
-    """Refuse to replace a file that does not begin as a page of ours does.
-
-    Raises:
-        FileError: if one is there.
-    """
+    """Refuse to replace a file that does not begin as a page of ours does."""
     if not path.is_file():
         return
     try:
@@ -175,11 +165,7 @@ def check_size(
     max_megabytes: float,
     offer: Callable[[], str] = lambda: "",
 ) -> None:
-    """Refuse a page that is larger than allowed; `offer` returns arguments with which it would fit.
-
-    Raises:
-        UserError: if it is.
-    """
+    """Refuse a page that is larger than allowed; `offer` returns arguments with which it would fit."""
     if not max_megabytes > 0:  # nor is NaN
         raise UserError(f"max_megabytes={max_megabytes} is no size; give a number above 0")
     megabytes = n_bytes / 1e6
@@ -190,3 +176,71 @@ def check_size(
             f"{os.fspath(path)!r} would take {megabytes:.1f} MB, more than the {shown(max_megabytes)} "
             f"MB that are allowed; {less}, or allow it with max_megabytes={megabytes + 1:.0f}"
         )
+
+
+_FRAME = '<iframe class="viz-transformer"'
+# A page in a sandbox has no origin to compare: `source` says which frame speaks. Only a height is taken.
+_LINES = f"""\
+{_FRAME} src="{{address}}" title="{{title}}" sandbox="allow-scripts allow-downloads" allowfullscreen \
+width="100%" height="720" style="border: 0"></iframe>
+<script>
+addEventListener("message", ({{{{ source, data }}}}) => {{{{
+  const height = data?.["viz-transformer"]?.height;
+  for (const frame of document.querySelectorAll("iframe.viz-transformer"))
+    if (frame.contentWindow === source && height > 0 && height < 100000) frame.height = Math.ceil(height);
+}}}});
+</script>
+"""
+
+
+def place_beside(page: Path) -> Path:
+    """Return where the lines for a page are written, unless something is there that is none of ours."""
+    place = page.with_name(f"{page.stem}.embed.html")
+    check_replaceable(place, _FRAME.encode())
+    return place
+
+
+def write_lines(place: Path, page: Path, title: str) -> None:
+    """Write the lines that show a page, to be pasted into one in the same folder."""
+    address, title = html.escape(quote(page.name)), html.escape(title)
+    with atomic_write(place) as part:
+        part.write_text(_LINES.format(address=address, title=title), encoding="utf-8")
+
+
+#: A page that is written sooner is written without a word.
+_QUIET_S = 2.0
+#: A file that keeps what is printed gets a line of its own each time, and not so often.
+_LINE_PAUSE_S = 30.0
+
+
+@contextmanager
+def progress_line(name: str) -> Iterator[None]:
+    """Inside this, work that calls `between_parts` shows on stderr how far the page of this name is.
+
+    Ctrl-C, or the notebook's button that interrupts, ends it.
+    """
+    start = time.monotonic()
+    last = start + _QUIET_S - _LINE_PAUSE_S
+    # A terminal and a notebook write over a line.
+    is_live = sys.stderr.isatty() or "ipykernel" in sys.modules
+    newest, shown = "", ""
+
+    def tell(words: str) -> None:
+        nonlocal last, newest, shown
+        newest = words or newest
+        now = time.monotonic()
+        if now - start < _QUIET_S or (not is_live and now - last < _LINE_PAUSE_S):
+            return
+        last = now
+        line = f"Writing {name}: {now - start:.0f} s. {newest}"[: shutil.get_terminal_size().columns - 1]
+        sys.stderr.write(f"\r{line:<{len(shown)}}" if is_live else f"{line}\n")
+        sys.stderr.flush()
+        shown = line
+
+    with Work(tell).under_way():
+        try:
+            yield
+        finally:
+            if shown and is_live:
+                sys.stderr.write(f"\r{'':<{len(shown)}}\r")
+                sys.stderr.flush()

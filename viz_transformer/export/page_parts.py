@@ -1,4 +1,4 @@
-"""The parts of an exported page: scripts, styles, and the state and place of each view."""
+"""The parts of an exported page: scripts, styles, each view's state and place, the carried part of traces."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import anywidget
@@ -23,14 +24,14 @@ from viz_transformer.widgets.base.shared_script import unpacked
 from viz_transformer.widgets.base.static_fallback import shown_text
 from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
 
-#: Bytes of a reply stand in an element of their own once they take more letters than this, and all replies
+#: Bytes of a reply get an element of their own if they take more letters than this, and all replies
 #: together are compressed.
 _MOST_INLINE = 4096
 
 #: Fewer bytes than this are not compressed.
 _LEAST_DEFLATED = 256
 
-_NEEDS_KERNEL = "The controls that stood here need a running notebook."
+_NEEDS_KERNEL = "The controls of this place need a running notebook."
 
 
 class PageParts:
@@ -41,7 +42,7 @@ class PageParts:
         styles: of the places, then of each view class once.
         views: name of the script and state of each view.
         kept: the names under which the browser keeps what is answered.
-        blocks: the large bytes of replies, as base64. Each stands in an element of its own, which
+        blocks: the large bytes of replies, as base64. Each has an element of its own, which
             the page reads when a viewer first needs it: read all at once, a large trace would fill
             the browser's memory several times over.
     """
@@ -54,10 +55,8 @@ class PageParts:
     ) -> None:
         """Start an empty page.
 
-        Args:
-            state_of: the state of a widget by its model id; None if there is no such widget.
-            still_of: the HTML of what a view shows now.
-            answers_of: its answers, ``[[request, reply], …]``; each is let go of before the next one.
+        The three functions take a widget's model id: of its state (None if there is no such widget), the
+        HTML of what it shows now, and its answers, ``[[request, reply], …]``, each released before the next.
         """
         self.scripts: dict[str, Script] = {}
         self.styles = [inline_style(text_beside(__file__, "places.css"))]
@@ -69,11 +68,9 @@ class PageParts:
         self._numbers: dict[str, int] = {}
 
     def add(self, model_id: str, fallback: str = "") -> str:
-        """Add a widget; returns the HTML of the places that its views are drawn in.
+        """Add a view, or a box of views; returns the HTML of the places that they are drawn in.
 
-        Args:
-            model_id: of a view, or of a box that views stand in.
-            fallback: HTML for where no script runs; a still of each view if empty.
+        The fallback is HTML for where no script runs; if it is empty, a still of each view.
         """
         places, left_out = [], False
         for part in walk_widgets(model_id, self._state_of):
@@ -136,7 +133,7 @@ class PageParts:
         return {name: self._with_blocks(item) for name, item in value.items()}
 
     def _add_style(self, css: str) -> None:
-        """Add a view's style; the part that all views share stands in the page once, before the others."""
+        """Add a view's style; the part that all views share is in the page once, before the others."""
         shared = shared_style() if css.startswith(shared_style()) else ""
         pieces = (shared, css.removeprefix(shared))
         for style in map(inline_style, pieces):
@@ -192,7 +189,7 @@ def expected_bytes(widget: ipywidgets.Widget) -> int:
 
 
 def collect_answers(view: ipywidgets.Widget) -> Iterator[list[Any]]:
-    """Ask a view what it could ask of nobody in a page: yields pairs ``[request, reply]``."""
+    """Ask a view the questions that a page could not answer: yields pairs ``[request, reply]``."""
     questions: list[dict[str, Any]] = getattr(view, "carried_questions", getattr(view, "questions", list))()
     replies = (
         view.replies(questions)  # together they may take less time and fewer bytes
@@ -238,3 +235,58 @@ def encode(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None  # JSON has no such number, and a browser would reject the whole page
     return value
+
+
+#: What a page takes besides, in megabytes.
+_SCRIPTS = 0.3
+
+
+@contextmanager
+def carried_part(
+    widgets: Iterable[Any],
+    *,
+    layers: Iterable[int] | None = None,
+    heads: Iterable[int] | None = None,
+    bits: int | None = None,
+    threshold: float = 0.0,
+) -> Iterator[None]:
+    """Inside this, each explorer among some widgets carries this part of its trace; there must be one."""
+    asked = {"layers": layers, "heads": heads, "bits": bits, "threshold": threshold}
+    explorers = _explorers(widgets)
+    if not explorers and asked != {"layers": None, "heads": None, "bits": None, "threshold": 0.0}:
+        raise UserError(
+            "layers=, heads=, bits= and threshold= choose what a page carries of an explorer's trace, and "
+            "there is no explorer here; leave them out"
+        )
+    kept = {name: list(each) if isinstance(each, Iterator) else each for name, each in asked.items()}
+    with ExitStack() as stack:
+        for explorer in explorers:
+            stack.enter_context(explorer.carrying(**kept))
+        yield
+
+
+def smaller_part(widgets: Iterable[Any], max_megabytes: float) -> str:
+    """Return which part of the widgets' traces fits a page, as arguments: "bits=8, layers=range(6)".
+
+    An empty text if there is no explorer, or not even one layer of it fits.
+    """
+    listed = list(widgets)
+    n_layers = max((explorer.most_layers() for explorer in _explorers(listed)), default=0)
+    if not n_layers:
+        return ""
+
+    def megabytes(count: int) -> float:
+        with carried_part(listed, layers=range(count), bits=8):
+            return _SCRIPTS + sum(map(expected_bytes, listed)) / 1e6
+
+    count = n_layers
+    while count and (size := megabytes(count)) > max_megabytes:
+        count = min(count - 1, int(count * max_megabytes / size))  # nearly as many as fit
+    if not count:
+        return ""
+    part = "bits=8" if count == n_layers else f"layers=range({count}), bits=8"
+    return f"{part} (about {size:.1f} MB)"
+
+
+def _explorers(widgets: Iterable[Any]) -> list[Any]:
+    return [widget for widget in widgets if callable(getattr(widget, "carrying", None))]

@@ -1,4 +1,4 @@
-"""A notebook's HTML, of which a page takes what shows something and runs nothing.
+"""A notebook's HTML, of which a page takes what it shows, and no code.
 
 All HTML that a page has from a notebook goes through `sanitised`: its text, its outputs, and what nbconvert
 makes of them. The page's policy would not run their scripts either; here they are taken out, and named.
@@ -65,7 +65,7 @@ def sanitised(text: str) -> str:
         attributes=_ATTRIBUTES,
         attribute_filter=_kept,
         generic_attribute_prefixes={"aria-"},
-        # A list of tasks has boxes to tick; nothing else is a field.
+        # A list of tasks has boxes to tick; other fields are left out.
         set_tag_attribute_values={"input": {"type": "checkbox", "disabled": ""}},
         url_schemes={"data", "http", "https", "mailto"},
         link_rel=None,
@@ -87,7 +87,7 @@ def _kept(tag: str, attribute: str, value: str) -> str | None:
 
 
 def with_cell_styles(text: str) -> str:
-    """Return HTML in which the colours that pandas gives to cells stand in them, not in a style sheet."""
+    """Return HTML in which the colours of pandas' cells are attributes, not rules of a style sheet."""
     styles: dict[str, str] = {}
 
     def other_rules(sheet: re.Match[str]) -> str:

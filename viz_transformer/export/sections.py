@@ -28,7 +28,7 @@ class Section:
 
 
 def sections_of(page: str) -> tuple[Section, ...]:
-    """Return the sections of a page's HTML in order; what stands before the first heading is left out."""
+    """Return the sections of a page's HTML in order; what is before the first heading is left out."""
     reader = _Reader()
     reader.feed(page)
     reader.close()

@@ -174,11 +174,7 @@ def _converted(page: Page) -> NotebookPage:
 
 
 def read_page(notebook: Path) -> Page:
-    """Return a notebook's title and question.
-
-    Raises:
-        FileError: if it cannot be read.
-    """
+    """Return a notebook's title and question."""
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
         texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
@@ -212,7 +208,7 @@ def _plain(markdown: str) -> str:
 
 
 def _frame(pages: Sequence[Page], number: int, sections: Sequence[Section], title: str) -> Frame:
-    """Return what stands around a lesson: the bar above it, and the way on below."""
+    """Return what is around a lesson: the bar above it, and the way on below."""
     page = pages[number]
     before, after = (pages[place] if 0 <= place < len(pages) else None for place in (number - 1, number + 1))
     on_page = "".join(
@@ -265,7 +261,7 @@ def _bar(inside: str, more: str = "") -> str:
 
 
 def _dots(pages: Sequence[Page], here: Page) -> str:
-    """Return a dot for each lesson, filled where it has been read, and in words where this one stands."""
+    """Return a dot for each lesson, filled where it has been read, and in words where this one is."""
     dots = ""
     for page in pages:
         name, title = html.escape(page.name), html.escape(page.title)

@@ -161,8 +161,7 @@ function addSearch(sections: readonly Section[]): void {
     const found = search(sections, typed).slice(0, 30);
     (lessons as HTMLElement).hidden = Boolean(typed.trim());
     list?.replaceChildren(...found.map((section) => foundItem(section, typed)));
-    if (typed.trim() && !found.length && list)
-      list.textContent = "Nothing was found; try fewer or other words.";
+    if (typed.trim() && !found.length && list) list.textContent = "No match; try fewer or other words.";
   }
   field.addEventListener("input", show);
   show(); // a page that is gone back to keeps what was typed

@@ -7,6 +7,7 @@
       │                       ├▶ score_parts            what a query's score with a key is the sum of
       │                       └▶ weighted               attention, times what it carries
       └▶ block_parts, layer_steps                       the parts of a block, and one attention step by step
+ scored_model                                           a classifier or a masked model, for the head lab
 
 `sites` finds the attention layers of any torch model by the names and shapes of their modules: there every
 architecture is alike. Hooks, taken off again, read or change what passes. A `prompt` is what a model reads;

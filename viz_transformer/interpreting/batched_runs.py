@@ -11,16 +11,17 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from viz_transformer._work import between_parts
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.interpreting.heads import Rewrite, interventions, rewritten, site_of
 from viz_transformer.interpreting.sites import AttentionSite, find_sites
 from viz_transformer.model.interventions import HeadChange
-from viz_transformer.tracing.restore import evaluating
 
 #: So many positions at most are in one batch of changes: a layer's numbers then still fit a cache.
 MOST_POSITIONS = 512
@@ -74,12 +75,10 @@ class KeptRun:
         self._calls = {
             module: [call for call in calls if call.ended < last] for module, calls in self._calls.items()
         }
-        returned = [
-            each for calls in self._calls.values() for call in calls for each in tensors_in(call.output)
-        ]
+        kept = [call.output for calls in self._calls.values() for call in calls]
+        returned = tensors_in(kept)
         positions = (each.numel() // each.shape[-1] for each in returned if each.numel() and each.ndim)
         self.n_positions = max(positions, default=1)
-        self._of_two: tuple[list[torch.Size], dict[nn.Module, list[_Call]]] | None = None
 
     @contextmanager
     def beginning_at(self, paths: Collection[str], n_rows: int) -> Iterator[None]:
@@ -108,8 +107,8 @@ class KeptRun:
             UnlikeRowsError: if the rows can't be told apart.
         """
         found, alone = tensors_in(output), tensors_in(self.output)
-        shapes = self._shapes_of_two()[0] if n_rows > 1 else [each.shape for each in alone]
-        axes = _row_axes([each.shape for each in alone], shapes)
+        of_one = [each.shape for each in alone]
+        axes = _row_axes(of_one, self._of_two[0] if n_rows > 1 else of_one)
         if len(found) != len(alone):
             raise UnlikeRowsError
         rows = []
@@ -131,7 +130,7 @@ class KeptRun:
         tensors = tensors_in(output)
         if n_rows == 1:
             return _with_tensors(output, iter([each.clone() for each in tensors]))
-        of_two = self._shapes_of_two()[1].get(module, [])
+        of_two = self._of_two[1].get(module, [])
         if i >= len(of_two):
             raise UnlikeRowsError
         axes = _row_axes([each.shape for each in tensors], of_two[i].output)
@@ -141,12 +140,11 @@ class KeptRun:
         ]
         return _with_tensors(output, iter(repeated))
 
-    def _shapes_of_two(self) -> tuple[list[torch.Size], dict[nn.Module, list[_Call]]]:
-        """Return the shapes in what a run of two rows returns, and in what its modules return."""
-        if self._of_two is None:
-            output, calls = self._watch(2)
-            self._of_two = [each.shape for each in tensors_in(output)], calls
-        return self._of_two
+    @cached_property
+    def _of_two(self) -> tuple[list[torch.Size], dict[nn.Module, list[_Call]]]:
+        """The shapes in what a run of two rows returns, and in what its modules return."""
+        output, calls = self._watch(2)
+        return [each.shape for each in tensors_in(output)], calls
 
     def _watch(self, n_rows: int) -> tuple[Any, dict[nn.Module, list[_Call]]]:
         """Run the model, and return its output and every call of the watched modules.
@@ -182,7 +180,7 @@ class KeptRun:
 
 
 def _watched_modules(model: nn.Module, blocks: Collection[str]) -> list[nn.Module]:
-    """Return the blocks, what holds them but the model itself, and what stands beside these."""
+    """Return the blocks, what holds them but the model itself, and what is beside these."""
     holders = {"", *(path[:end] for path in blocks for end in range(len(path)) if path[end] == ".")}
     return [module for path, module in model.named_modules() if path and path.rpartition(".")[0] in holders]
 

@@ -1,8 +1,8 @@
-"""The blocks of any torch model with attention as they are: which parts they have, in which order.
+"""The parts of the blocks of any torch model, in the order in which they run.
 
-Nothing is known of a model but what its attention layers are (`sites`). While it reads a text, hooks
-tell what runs before, within and after each block: norms, attention, the network for each word. Where
-the sums with the residual stream stand follows from that order.
+Of a model only its attention layers are known (`sites`). While it reads a text, hooks record what runs
+before, within and after each block: norms, attention, the network of each position. The places of the sums
+with the residual stream follow from that order.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ class BlockPart:
     """One part of a model, as it ran.
 
     Attributes:
-        key: where it stands, such as ``"decoder.0.self_attention"``.
+        key: where it is, such as ``"decoder.0.self_attention"``.
         kind: ``"tokens"``, ``"embedding"``, ``"positions"``, ``"norm"``, ``"self_attention"``,
             ``"masked_self_attention"``, ``"cross_attention"``, ``"feed_forward"``, ``"add"``, ``"add_norm"``,
             ``"last_norm"``, ``"output"`` or ``"rest"``.
@@ -62,80 +63,23 @@ class _Block:
     path: str
     module: nn.Module
     sites: list[AttentionSite]
-    given: Tensor | None = None
-    made: Tensor | None = None
+    given: Any = None
+    made: Any = None
     events: list[_Event] = field(default_factory=list)
 
 
+@dataclass(eq=False)
 class _Run:
-    """What ran, in its order, while the hooks were in place."""
+    """What ran: blocks, the words' vectors, the norms beside the blocks since the last one, the logits."""
 
-    def __init__(self, model: nn.Module) -> None:
-        self.blocks = _blocks_of(model)
-        self.words: Tensor | None = None
-        self.last: list[tuple[nn.Module, Tensor]] = []  # norms beside the blocks, since the last block
-        self.logits: Tensor | None = None
-        self._stack = ExitStack()
-        for block in self.blocks:
-            self._watch_block(block)
-        inside = {id(part) for block in self.blocks for part in block.module.modules()}
-        for name, module in model.named_modules():
-            around = name.rpartition(".")[0]
-            if id(module) not in inside and is_norm(module) and self.blocks[0].path.startswith(around):
-                self._hook(module, lambda norm, _, made: self.last.append((norm, _first(made))))
-        words: Any = model
-        self._hook(words.get_input_embeddings(), self._keep_words)
-        self._hook(model, self._keep_logits)
-
-    def __enter__(self) -> _Run:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def _hook(self, module: nn.Module, keep: Callable[[nn.Module, Tensor, Any], None]) -> None:
-        """Call `keep` with what the module read first and what it made, when it has run."""
-
-        def hook(ran: nn.Module, given: tuple[Any, ...], named: dict[str, Any], made: Any) -> None:
-            read: Any = given[0] if given else named.get("hidden_states")
-            keep(ran, read, made)
-
-        self._stack.callback(module.register_forward_hook(hook, with_kwargs=True).remove)
-
-    def _watch_block(self, block: _Block) -> None:
-        def begin(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-            block.given = given[0] if given else named["hidden_states"]
-            block.events, self.last = [], []
-
-        def end(_: nn.Module, __: Tensor, made: Any) -> None:
-            block.made = _first(made)
-
-        handle = block.module.register_forward_pre_hook(begin, with_kwargs=True)
-        self._stack.callback(handle.remove)
-        self._hook(block.module, end)
-        for kind, module, owners in _parts_in(block):
-            self._hook(module, _keeper(block, kind, owners))
-
-    def _keep_words(self, _: nn.Module, __: Tensor, made: Any) -> None:
-        self.words = made
-
-    def _keep_logits(self, _: nn.Module, __: Tensor, made: Any) -> None:
-        self.logits = getattr(made, "logits", None)
-
-
-def _keeper(block: _Block, kind: str, owners: list[nn.Module]) -> Callable[[nn.Module, Tensor, Any], None]:
-    def keep(_: nn.Module, given: Tensor, made: Any) -> None:
-        last = block.events[-1] if block.events else None
-        if last is not None and kind == last.kind == "feed_forward":
-            last.modules, last.made = [*last.modules, *owners], _first(made)
-        else:
-            block.events.append(_Event(kind, owners, given, _first(made)))
-
-    return keep
+    blocks: list[_Block]
+    words: Any = None
+    last: list[tuple[nn.Module, Tensor]] = field(default_factory=list)
+    logits: Tensor | None = None
 
 
 def read_blocks(
-    model: nn.Module, run: Callable[[], ForwardTrace]
+    model: Any, run: Callable[[], ForwardTrace]
 ) -> tuple[ForwardTrace, list[BlockPart], Tensor | None]:
     """Return the attention of a text, a model's parts in the order of the flow, and its logits.
 
@@ -146,16 +90,58 @@ def read_blocks(
     Raises:
         UserError: if the model's blocks are not found, or it has two stacks.
     """
-    with _Run(model) as ran:
-        if _has_two(ran.blocks):
-            name = type(model).__name__
-            raise UserError(
-                f"{name} has an encoder and a decoder, and this picture takes a model with one "
-                "stack of blocks; vt.attention_stepper(model, …) and vt.head_lab(model, …) take it"
-            )
+    ran = _Run(_blocks_of(model))
+    if len({site.kind for block in ran.blocks for site in block.sites}) > 1:
+        raise UserError(
+            f"{type(model).__name__} has an encoder and a decoder, and this picture takes a model with one "
+            "stack of blocks; vt.attention_stepper(model, …) and vt.head_lab(model, …) take it"
+        )
+    with ExitStack() as hooks:
+        _watch(model, ran, hooks)
         trace = run()
     logits = None if ran.logits is None else ran.logits[0].detach()
     return trace, list(_Counted(model, ran).parts()), logits
+
+
+def _watch(model: Any, ran: _Run, hooks: ExitStack) -> None:
+    """Keep what runs, in its order, as long as the hooks stay."""
+
+    def on_call(module: nn.Module, keep: Callable[[Any, Any], None]) -> None:
+        """Call `keep` with what the module read first and what it made, when it has run."""
+
+        def hook(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any], made: Any) -> None:
+            keep(given[0] if given else named.get("hidden_states"), made)
+
+        hooks.enter_context(module.register_forward_hook(hook, with_kwargs=True))
+
+    def begin_block(block: _Block, *_: Any) -> None:
+        block.events, ran.last = [], []
+
+    def end_block(block: _Block, given: Any, made: Any) -> None:
+        block.given, block.made = given, _first(made)
+
+    def end_part(block: _Block, kind: str, modules: list[nn.Module], given: Any, made: Any) -> None:
+        last = block.events[-1] if block.events else None
+        if last is not None and kind == last.kind == "feed_forward":
+            last.modules, last.made = [*last.modules, *modules], _first(made)
+        else:
+            block.events.append(_Event(kind, modules, given, _first(made)))
+
+    def end_norm(norm: nn.Module, _: Any, made: Any) -> None:
+        ran.last.append((norm, _first(made)))
+
+    for block in ran.blocks:
+        for kind, module, modules in _parts_in(block):
+            on_call(module, partial(end_part, block, kind, modules))
+        hooks.enter_context(block.module.register_forward_pre_hook(partial(begin_block, block)))
+        on_call(block.module, partial(end_block, block))
+    inside = {id(part) for block in ran.blocks for part in block.module.modules()}
+    for name, module in model.named_modules():
+        around = name.rpartition(".")[0]
+        if id(module) not in inside and is_norm(module) and ran.blocks[0].path.startswith(around):
+            on_call(module, partial(end_norm, module))
+    on_call(model.get_input_embeddings(), lambda _, made: setattr(ran, "words", made))
+    on_call(model, lambda _, made: setattr(ran, "logits", getattr(made, "logits", None)))
 
 
 class _Counted:
@@ -198,34 +184,32 @@ class _Counted:
             yield self._part("rest", "rest", None, rest, self._ran.blocks[-1].made)
 
     def _block(self, number: int, block: _Block) -> Iterator[BlockPart]:
-        events, given = block.events, block.given
-        branches = [event.kind for event in events if event.kind != "norm"]
+        events = block.events
         before = bool(events) and (events[0].kind == "norm" or events[-1].kind != "norm")
-        last_at = max((at for at, event in enumerate(events) if event.kind != "norm"), default=-1)
-        parallel = before and _is_parallel(events, given)
+        parallel = before and _is_parallel(block)
         name = ""
         for at, event in enumerate(events):
+            is_last = at + 1 == len(events)
+            opens_next = _opens(events, at + 1)
             if event.kind != "norm":
                 name = event.kind
-                yield self._part(f"{number}.{name}", _kind_of(block, name), number, event.modules, event.made)
-                following = next((each for each in events[at + 1 :]), None)
-                if before and at < last_at and not parallel and _leads_on(events, at):
-                    after = next(each for each in events[at + 1 :] if _opens(events, each))
-                    yield self._part(f"{number}.{name}_residual", "add", number, [], after.given)
-                elif before and at == last_at and (following is None):
-                    yield self._part(f"{number}.{name}_residual", "add", number, [], block.made)
-                continue
-            if before and _opens(events, event):
-                coming = next((each.kind for each in events[at:] if each.kind != "norm"), branches[-1])
+                is_masked = name == "self_attention" and block.sites[0].kind == "decoder"
+                kind = "masked_self_attention" if is_masked else name
+                yield self._part(f"{number}.{name}", kind, number, event.modules, event.made)
+                is_added = before and (is_last or (opens_next and not parallel))
+            elif before and _opens(events, at):
+                coming = next(each.kind for each in events[at:] if each.kind != "norm")
                 yield self._part(f"{number}.{coming}_norm", "norm", number, event.modules, event.made)
+                is_added = False
             elif before:  # a norm within the branch, after its part
                 yield self._part(f"{number}.{name}_after_norm", "norm", number, event.modules, event.made)
-                ends = at + 1 == len(events)
-                if ends or _opens(events, events[at + 1]):
-                    summed = block.made if ends else events[at + 1].given
-                    yield self._part(f"{number}.{name}_residual", "add", number, [], summed)
+                is_added = is_last or opens_next
             else:
                 yield self._part(f"{number}.{name}_residual", "add_norm", number, event.modules, event.made)
+                is_added = False
+            if is_added:
+                summed = block.made if is_last else events[at + 1].given
+                yield self._part(f"{number}.{name}_residual", "add", number, [], summed)
 
     def _part(
         self, key: str, kind: str, layer: int | None, modules: list[nn.Module], vectors: Tensor | None
@@ -244,36 +228,21 @@ class _Counted:
         )
 
 
-def _opens(events: list[_Event], norm: _Event) -> bool:
-    """Whether a norm stands before a part, and not after one in the same branch."""
-    at = events.index(norm)
-    if norm.kind != "norm":
-        return False
-    following = events[at + 1] if at + 1 < len(events) else None
-    before = events[at - 1] if at else None
-    if following is None:
+def _opens(events: list[_Event], at: int) -> bool:
+    """Return whether there is a norm before a part, and none after one in the same branch."""
+    if at + 1 >= len(events) or events[at].kind != "norm":
         return False
     # Between two parts the first norm of several closes a branch, and the last opens the next.
-    return following.kind != "norm" or before is None
+    return events[at + 1].kind != "norm" or at == 0
 
 
-def _leads_on(events: list[_Event], at: int) -> bool:
-    """Whether the event after a part opens the next branch: then the sum stands between them."""
-    return at + 1 < len(events) and _opens(events, events[at + 1])
-
-
-def _is_parallel(events: list[_Event], given: Tensor | None) -> bool:
-    """Whether attention and network read the same vectors, side by side."""
-    places = [at for at, event in enumerate(events) if event.kind != "norm"]
-    if len(places) < 2 or given is None:
+def _is_parallel(block: _Block) -> bool:
+    """Return whether attention and network read the same vectors, side by side."""
+    places = [at for at, event in enumerate(block.events) if event.kind != "norm"]
+    if len(places) < 2 or block.given is None:
         return False
-    norms = [event for event in events[places[0] + 1 : places[-1]] if event.kind == "norm"]
-    return not norms or torch.equal(norms[-1].given, given)
-
-
-def _kind_of(block: _Block, name: str) -> str:
-    is_masked = name == "self_attention" and block.sites[0].kind == "decoder"
-    return "masked_self_attention" if is_masked else name
+    norms = [event for event in block.events[places[0] + 1 : places[-1]] if event.kind == "norm"]
+    return not norms or torch.equal(norms[-1].given, block.given)
 
 
 def _blocks_of(model: nn.Module) -> list[_Block]:
@@ -283,18 +252,13 @@ def _blocks_of(model: nn.Module) -> list[_Block]:
         parts = site.name.split(".")
         number = next((at for at, part in enumerate(parts) if part.isdigit()), None)
         if number is None:
-            name = type(model).__name__
             raise UserError(
-                f"{name} has its attention in {site.name!r}, in no list of blocks, so they can't be "
-                "drawn; vt.capture(model, …) shows its attention"
+                f"{type(model).__name__} has its attention in {site.name!r}, in no list of blocks, so they "
+                "can't be drawn; vt.capture(model, …) shows its attention"
             )
         path = ".".join(parts[: number + 1])
         blocks.setdefault(path, _Block(path, model.get_submodule(path), [])).sites.append(site)
     return list(blocks.values())
-
-
-def _has_two(blocks: list[_Block]) -> bool:
-    return len({site.kind for block in blocks for site in block.sites}) > 1
 
 
 def _parts_in(block: _Block) -> Iterator[tuple[str, nn.Module, list[nn.Module]]]:

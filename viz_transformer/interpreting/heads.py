@@ -1,4 +1,4 @@
-"""The outputs of a model's heads, read or changed on their way into the output projection.
+"""The outputs of a model's heads, read or changed before the output projection.
 
 A forward pre-hook of torch sees what enters a projection. `nn.MultiheadAttention` never calls its
 projection: it hands the matrix to `torch.nn.functional.multi_head_attention_forward`. There a
@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from viz_transformer.capturing.running import evaluating, uncompiled
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.patterns import FixedPatterns, fix_inside_multi_head
 from viz_transformer.interpreting.sites import AttentionSite, find_sites
 from viz_transformer.model.interventions import HeadChange, Interventions, change_outputs
-from viz_transformer.tracing.restore import evaluating, uncompiled
 
 #: Given the heads' outputs [batch, position, head, d_head], it returns what replaces them.
 Rewrite = Callable[[Tensor], Tensor]
@@ -40,7 +40,7 @@ def interventions(model: nn.Module, heads: Sequence[HeadChange]) -> Iterator[Non
             logits = model(ids).logits
 
     The model itself stays as it is: the hooks that make the changes are gone after the block, also
-    if it ends with an error. A change that is neutral (factor 1 and nothing replaced) leaves every
+    if it ends with an error. A change that is neutral (factor 1 and no replacement) leaves every
     bit of the output as it was. Of our own text models, `model` is ``translator.model``; calls such
     as ``translator.translate`` take ``interventions=`` instead, and do not look at this block.
 
@@ -131,8 +131,8 @@ def head_outputs(model: nn.Module, *inputs: Any, **named: Any) -> dict[str, NDAr
         named: likewise, by name.
 
     Returns:
-        For each kind of attention float32 [layer, head, position, d_head]: what stands in the
-        input of the output projection. ``"cross"`` has the decoder's positions.
+        For each kind of attention float32 [layer, head, position, d_head]: the input of the output
+        projection. ``"cross"`` has the decoder's positions.
 
     Raises:
         UserError: if the heads can't be found, the batch holds several sentences, or the layers of
@@ -213,7 +213,7 @@ def _pre_hook(site: AttentionSite, rewrite: Rewrite) -> Callable[..., tuple[tupl
 
 
 def _through(site: AttentionSite, rewrite: Rewrite, joined: Tensor) -> Tensor:
-    """Rewrite heads' outputs that stand side by side, [..., position, n_heads · d_head]."""
+    """Rewrite heads' outputs that are side by side, [..., position, n_heads · d_head]."""
     heads = joined.unflatten(-1, (site.n_heads, site.d_head))  # [..., position, head, d_head]
     batched = heads.reshape(-1, *heads.shape[-3:])  # [batch, position, head, d_head]
     changed = rewrite(batched)

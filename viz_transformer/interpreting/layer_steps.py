@@ -1,8 +1,8 @@
 """What one attention layer of any torch model reads and multiplies, as `AttentionSteps`.
 
 The projections are found by their names, and what they read by hooks while the model runs once. How a joint
-projection is divided, which numbers rotary positions turn together, and what divides the scores, is tried:
-only what gives the weights that the model gave is returned.
+projection is divided, which numbers rotary positions rotate together and what divides the scores is tried
+out: only what gives the weights that the model gave is returned.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from viz_transformer._bounds import Bound
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.sites import AttentionSite, find_sites, projections_of
+from viz_transformer.interpreting.stream import on_input
 from viz_transformer.trace import KINDS, AttentionSteps, ForwardTrace
 
 #: How far a weight that is computed again may be from the model's own.
@@ -29,7 +31,7 @@ _LAYER_BYTES = Bound(64 * 1024 * 1024, "a page with a larger layer is slow to op
 Array = NDArray[np.float32]
 
 
-class _Turn(NamedTuple):
+class _Rotation(NamedTuple):
     """What rotary positions do, [position, d_head] each; see `AttentionSteps`."""
 
     cos: Array
@@ -51,40 +53,31 @@ class _Matrices(NamedTuple):
 class _Seen:
     """What the parts of a layer were called with, when it last ran."""
 
-    def __init__(self, model: nn.Module, site: AttentionSite, projections: dict[str, nn.Module]) -> None:
+    def __init__(
+        self, model: nn.Module, site: AttentionSite, projections: dict[str, nn.Module], hooks: ExitStack
+    ) -> None:
         self.inputs: dict[str, Tensor] = {}
         self.normed = False
+        self.rotation: tuple[Tensor, Tensor] | None = None
         self._after_norms: list[Tensor] = []
-        self.turns: tuple[Tensor, Tensor] | None = None
-        self._stack = ExitStack()
         for name, module in projections.items():
-            handle = module.register_forward_pre_hook(self._keeper(name))
-            self._stack.callback(handle.remove)
+            hooks.enter_context(on_input(module, partial(self._keep, name)))
         for path, module in model.named_modules():
             block = path.rpartition(".")[0]
             if block and site.name.startswith(f"{block}.") and "norm" in type(module).__name__.lower():
-                handle = module.register_forward_hook(lambda *run: self._after_norms.append(run[-1]))
-                self._stack.callback(handle.remove)
-        handle = site.attention.register_forward_pre_hook(self._keep_turns, with_kwargs=True)
-        self._stack.callback(handle.remove)
+                hooks.enter_context(
+                    module.register_forward_hook(lambda *run: self._after_norms.append(run[-1]))
+                )
+        hooks.enter_context(site.attention.register_forward_pre_hook(self._keep_rotation, with_kwargs=True))
 
-    def __enter__(self) -> _Seen:
-        return self
+    def _keep(self, name: str, given: Any) -> None:
+        self.inputs[name] = given.detach()
+        self.normed |= any(given is each for each in self._after_norms)
 
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def _keeper(self, name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:
-        def keep(_: nn.Module, given: tuple[Any, ...]) -> None:
-            self.inputs[name] = given[0].detach()
-            self.normed |= any(given[0] is each for each in self._after_norms)
-
-        return keep
-
-    def _keep_turns(self, _: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _keep_rotation(self, _: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
         pair = named.get("position_embeddings")
         if isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(each, Tensor) for each in pair):
-            self.turns = pair[0].detach(), pair[1].detach()
+            self.rotation = pair[0].detach(), pair[1].detach()
 
 
 def layer_steps(model: nn.Module, run: Callable[[], ForwardTrace], kind: str, layer: int) -> AttentionSteps:
@@ -116,7 +109,8 @@ def layer_steps(model: nn.Module, run: Callable[[], ForwardTrace], kind: str, la
             f"one layer of {name} holds {n_bytes / 2**20:.0f} MiB of matrices, and a view takes at most "
             f"{_LAYER_BYTES.most / 2**20:.0f}: {_LAYER_BYTES.why}"
         )
-    with _Seen(model, site, projections) as seen:
+    with ExitStack() as hooks:
+        seen = _Seen(model, site, projections, hooks)
         trace = run()
     weights = trace.attention(kind)
     if weights is None or len(seen.inputs) < len(projections):
@@ -125,10 +119,10 @@ def layer_steps(model: nn.Module, run: Callable[[], ForwardTrace], kind: str, la
     given = _given(site, trace, kind, layer, seen, captured)
     best = math.inf
     for matrices in _divided(site, projections):
-        for turn in _turns(seen.turns, site.d_head):
+        for rotation in _rotations(seen.rotation, site.d_head):
             for scaling in _scalings(site):
                 steps = AttentionSteps(
-                    **given, **matrices._asdict(), **scaling, **(turn._asdict() if turn else {})
+                    **given, **matrices._asdict(), **scaling, **(rotation._asdict() if rotation else {})
                 )
                 far = float(np.abs(_weights(steps) - captured).max())
                 if far <= TOLERANCE:
@@ -172,7 +166,8 @@ def _divided(site: AttentionSite, projections: dict[str, nn.Module]) -> Iterator
     if "qkv" not in projections:
         wide = {name: _columns(module) for name, module in projections.items()}
         if all(weight.shape[1] % d == 0 for weight, _ in wide.values()) and wide["q"][0].shape[1] == n * d:
-            yield _by_heads({name: _parted(*each, d) for name, each in wide.items()})
+            (w_q, b_q), (w_k, b_k), (w_v, b_v) = (_parted(*wide[name], d) for name in "qkv")
+            yield _Matrices(w_q, w_k, w_v, b_q, b_k, b_v)
         return
     weight, bias = _columns(projections["qkv"])
     parts, biases = _parted(weight, bias, d)  # [part, d_model, d_head]
@@ -185,18 +180,11 @@ def _divided(site: AttentionSite, projections: dict[str, nn.Module]) -> Iterator
         (whole[:n], whole[n : n + n_shared], whole[n + n_shared :]),
         (each[:, :-2].ravel(), each[:, -2], each[:, -1]),
     ]
-    for way in ways:
-        yield _by_heads(
-            {
-                name: (parts[index], None if biases is None else biases[index])
-                for name, index in zip("qkv", way, strict=True)
-            }
+    for q, k, v in ways:
+        yield _Matrices(
+            *(parts[index] for index in (q, k, v)),
+            *(None if biases is None else biases[index] for index in (q, k, v)),
         )
-
-
-def _by_heads(parts: dict[str, tuple[Array, Array | None]]) -> _Matrices:
-    matrices = [parts[name][0] for name in "qkv"]
-    return _Matrices(*matrices, *(parts[name][1] for name in "qkv"))
 
 
 def _columns(module: Any) -> tuple[Array, Array | None]:
@@ -212,8 +200,8 @@ def _parted(weight: Array, bias: Array | None, d_head: int) -> tuple[Array, Arra
     return parts, None if bias is None else bias.reshape(-1, d_head)
 
 
-def _turns(given: tuple[Tensor, Tensor] | None, d_head: int) -> Iterator[_Turn | None]:
-    """Yield what may be done with the cosines and sines of rotary positions; without any, nothing."""
+def _rotations(given: tuple[Tensor, Tensor] | None, d_head: int) -> Iterator[_Rotation | None]:
+    """Yield what may be done with the cosines and sines of rotary positions; without any, None."""
     if given is None:
         yield None
         return
@@ -230,9 +218,9 @@ def _turns(given: tuple[Tensor, Tensor] | None, d_head: int) -> Iterator[_Turn |
         (next_, (cos, sin)),
         (next_, doubled),
     ):
-        turn = np.ones((len(cos), d_head), np.float32), np.zeros((len(cos), d_head), np.float32)
-        turn[0][:, :n], turn[1][:, :n] = of_cos, of_sin * signs
-        yield _Turn(*turn, tuple(int(i) for i in (*partner, *range(n, d_head))))
+        of_all = np.ones((len(cos), d_head), np.float32), np.zeros((len(cos), d_head), np.float32)
+        of_all[0][:, :n], of_all[1][:, :n] = of_cos, of_sin * signs
+        yield _Rotation(*of_all, tuple(int(i) for i in (*partner, *range(n, d_head))))
 
 
 def _scalings(site: AttentionSite) -> Iterator[dict[str, Any]]:

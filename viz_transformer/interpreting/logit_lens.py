@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.metric import MetricLike, difference, sum_of_logits, token_id, token_names
 from viz_transformer.interpreting.prompt import Prompt, PromptLike, read_prompt
@@ -24,7 +25,6 @@ from viz_transformer.interpreting.stream import (
     whole_logits,
 )
 from viz_transformer.trace import LogitLens
-from viz_transformer.tracing.restore import evaluating
 
 #: How many logits are held at once: half a GiB in float32.
 _MOST_LOGITS = 2**27

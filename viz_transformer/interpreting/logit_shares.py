@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.metric import (
     MetricLike,
@@ -28,7 +29,6 @@ from viz_transformer.interpreting.stream import (
 )
 from viz_transformer.interpreting.stream_parts import Added, FrozenNorm, added_by_blocks, exact, not_added
 from viz_transformer.trace import LogitAttribution
-from viz_transformer.tracing.restore import evaluating
 
 
 def direct_logit_attribution(
@@ -73,7 +73,7 @@ def direct_logit_attribution(
             model's own first choice.
         against: a token whose logit is subtracted.
         metric: in place of these two: a token or a class, or a pair of them (right, wrong).
-        position: where the logit stands; by default at the end.
+        position: where the logit is; by default at the end.
         inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
             ``input_features=`` or ``input_values=`` of a sound.
 

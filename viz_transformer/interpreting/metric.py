@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from viz_transformer.capturing.arguments import encode, labels_of_ids
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.sites import find_sites
-from viz_transformer.tracing.labels import encode, labels_of_ids
-from viz_transformer.tracing.restore import evaluating
 from viz_transformer.vocabulary import Tokeniser
 
 #: A token or a class, whose logit is measured; two of them, whose logits are subtracted; a slice of
@@ -128,7 +128,7 @@ def read_metric(
         metric: None is the token or class that the model itself puts first, also as the first of two.
         logits: the model's own, [position, vocab], or of a classifier [1, class].
         namer: as in `token_names`.
-        place: where the logits of tokens stand.
+        place: where the logits of tokens are.
         ids: the tokens that were read, [position], which a span is taken of.
         writes: whether logits score the next token, and not the one at their own position.
 
@@ -168,7 +168,7 @@ def _loss_of(span: slice, namer: Any, ids: Sequence[int] | None, writes: bool) -
     except TypeError as error:
         raise UserError(f"metric={span} is no span; give whole numbers: slice(3, 6)") from error
     if not found:
-        first = "; nothing comes before the first token, so it has no loss" if writes else ""
+        first = "; no token comes before the first, so it has no loss" if writes else ""
         raise UserError(f"metric={span} holds none of the {len(ids)} tokens of the text{first}; give others")
     wanted = torch.tensor([ids[i] for i in found])
     rows = torch.tensor(found) - int(writes)

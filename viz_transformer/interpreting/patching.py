@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.batched_runs import KeptRun, agree
 from viz_transformer.interpreting.heads import rewritten
@@ -20,7 +21,6 @@ from viz_transformer.interpreting.prompt import PromptLike, read_prompt, run
 from viz_transformer.interpreting.sites import AttentionSite, find_sites
 from viz_transformer.interpreting.stream import Stream, before, find_blocks, read_stream
 from viz_transformer.trace import KINDS, PatchingMap
-from viz_transformer.tracing.restore import evaluating
 
 
 def patching(
@@ -58,7 +58,7 @@ def patching(
     Args:
         model: of Hugging Face's a causal language model, a masked one such as BERT, an encoder–decoder, or a
             classifier; or one of ours.
-        clean: the prompt whose answer is to come back: a text, token ids [position], or a picture or a
+        clean: the prompt whose answer is restored: a text, token ids [position], or a picture or a
             sound, as the numbers that the model reads or as what its processor returns.
         corrupted: a prompt of the same length that leads to another answer.
         metric: what is measured: a token or a class, whose logit it is; two of them, for the difference of
@@ -71,7 +71,7 @@ def patching(
             encoder–decoder the cross-attention's heads and the encoder's stream, else what there is.
         target: of an encoder–decoder, the words that it has written so far in both runs, or their ids; by
             default none, so that its first word is measured.
-        position: where the logits stand; by default at the one gap of a masked model, or else at the end.
+        position: where the logits are; by default at the one gap of a masked model, or else at the end.
         width: how many neighbouring positions are patched together: 50 frames of Whisper are a second.
         batch_size: how many patched runs are computed at once.
 
@@ -104,10 +104,10 @@ class PatchedLayer:
     """What can be patched in one layer.
 
     Attributes:
-        path: the module where it stands, as `named_modules` names it.
+        path: the module where it is, as `named_modules` names it.
         hook: given a function from the numbers there, [1, position, …], to those that replace them,
             applies it in every run inside a ``with`` block.
-        parts: bool [part, position or 1, …], True where a part's numbers stand.
+        parts: bool [part, position or 1, …], True where a part's numbers are.
     """
 
     path: str

@@ -18,10 +18,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from viz_transformer.capturing.attention_calls import attention_weights
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.sites import AttentionSite
 from viz_transformer.model.interventions import HeadChange, fixed_pattern
-from viz_transformer.tracing.attention_calls import attention_weights
 
 _SOFTMAXES = frozenset({Tensor.softmax, torch.softmax, F.softmax})
 

@@ -10,6 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from viz_transformer.capturing.arguments import TokenLabels, encode, labels_of_ids
+from viz_transformer.capturing.generating import most_written, write
+from viz_transformer.capturing.huggingface import OUTPUT_ARGUMENTS, used_by
+from viz_transformer.capturing.inputs import AXES, as_ids, as_input, device_of, forward_parameters
+from viz_transformer.capturing.running import evaluating, within_sizes
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.heads import rewritten
 from viz_transformer.interpreting.metric import (
@@ -23,12 +28,6 @@ from viz_transformer.interpreting.metric import (
     token_names,
 )
 from viz_transformer.interpreting.sites import find_sites
-from viz_transformer.tracing.huggingface import OUTPUT_ARGUMENTS, used_by
-from viz_transformer.tracing.inputs import AXES, as_ids, as_input, device_of, forward_parameters
-from viz_transformer.tracing.labels import TokenLabels, encode, labels_of_ids
-from viz_transformer.tracing.restore import evaluating
-from viz_transformer.tracing.sizes import within_sizes
-from viz_transformer.tracing.written_text import most_written, write
 from viz_transformer.vocabulary import Tokeniser
 
 #: What may be given as a prompt: a text, its token ids, or a model's inputs by name.
@@ -47,7 +46,7 @@ class Prompt:
         labels: its tokens, with the numbers of their words where those are known; a picture's or a
             sound's positions are numbered.
         source: what the encoder of an encoder–decoder reads; else None.
-        gap: the position of the one gap that a masked model is to fill; else None.
+        gap: the position of the one gap that a masked model must fill; else None.
         features: a picture or a sound, each input [1, ...] by its name.
         namer: what names the model's scores: the tokenizer, `Classes`, or None.
         writes: whether logits score the next token, and not the one at their own position.
@@ -76,7 +75,7 @@ class Prompt:
         return isinstance(self.namer, Classes)
 
     def index_of(self, position: int | None) -> int:
-        """Return where logits stand, counted from 0; −1 is the last, and None the gap or else the last.
+        """Return where logits are, counted from 0; −1 is the last, and None the gap or else the last.
 
         Raises:
             UserError: if the prompt has no such position.
@@ -162,7 +161,7 @@ def _one_of(model: nn.Module, prompt: PromptLike | None, named: Mapping[str, Any
         )
     if prompt is None and not named:
         raise UserError(
-            f"nothing was given for {type(model).__name__} to read; give a text and tokenizer=, "
+            f"no input was given for {type(model).__name__} to read; give a text and tokenizer=, "
             f"token ids, or {main}="
         )
     if prompt is None or main == "input_ids" or "input_ids" in forward_parameters(model):

@@ -82,8 +82,8 @@ class HeadRanking:
             for each in heads[:_N_PRINTED]
         ]
         left = len(heads) - len(rows)
-        said = [f"metric of the whole model: {self.whole:.4f}", "kind     layer  head     change", *rows]
-        return "\n".join([*said, f"and {left} heads that change less"] if left else said)
+        lines = [f"metric of the whole model: {self.whole:.4f}", "kind     layer  head     change", *rows]
+        return "\n".join([*lines, f"and {left} heads that change less"] if left else lines)
 
 
 def rank_heads(
@@ -121,7 +121,6 @@ def rank_heads(
     """
     sites = find_sites(model)
     inputs, named, measure = measure_of_output(model, metric, inputs, named, tokenizer)
-
     rows = next((len(each) for each in tensors_in([*inputs, named]) if each.ndim), 1)
 
     def run(n: int) -> Any:

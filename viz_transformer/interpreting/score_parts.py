@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from viz_transformer.capturing.running import attention_implementation, evaluating
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.metric import token_names
 from viz_transformer.interpreting.prompt import Prompt, PromptLike, read_prompt, run_whole
@@ -26,7 +27,6 @@ from viz_transformer.interpreting.stream import (
 )
 from viz_transformer.interpreting.stream_parts import Added, FrozenNorm, Watched, added_by_blocks, exact
 from viz_transformer.trace import KINDS, ScoreParts
-from viz_transformer.tracing.restore import attention_implementation, evaluating
 
 #: How many numbers one batch of parts may hold: 64 MB in float32.
 _MOST_NUMBERS = 16_000_000

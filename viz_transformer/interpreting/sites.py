@@ -1,8 +1,7 @@
 """The attention layers of any torch model, found by the names and shapes of their modules.
 
-A layer of attention has projections to queries, keys and values, or one for all three, and an
-output projection, which mixes what the heads say. Its input is the heads' outputs side by side,
-whatever happens before.
+A layer of attention has projections to queries, keys and values, or one for all three, and an output
+projection, which mixes the heads. Its input is the heads' outputs side by side, whatever happens before.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Any
 
 from torch import nn
 
+from viz_transformer.capturing.running import OF_A_MODEL, place_of
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.watched_layers import OF_A_MODEL, place_of
 
 _BEFORE, _AFTER = r"(to_?|w_?|linear_?)?", r"(_?[ab])?(_?(proj|projection|lin|linear|layer|head|attn|net))?"
 _QUERY, _KEY, _VALUE, _KEY_VALUE = (
@@ -139,15 +138,15 @@ def _numbered(model: nn.Module, sites: list[AttentionSite]) -> Iterator[Attentio
 
 def projections_of(site: AttentionSite) -> dict[str, nn.Module]:
     """Return the projections of a layer by name: ``"q"``, ``"k"`` and ``"v"``, or ``"qkv"``; else none."""
-    found: dict[str, nn.Module] = {}
-    for name, child in site.attention.named_children():
-        if not hasattr(child, "weight"):
-            continue
-        for key, pattern in (("qkv", _ALL_THREE), ("q", _QUERY), ("k", _KEY), ("v", _VALUE)):
-            if pattern.fullmatch(name):
-                found[key] = child
-    apart = {name: found[name] for name in "qkv" if name in found}
-    return apart if len(apart) == 3 else {"qkv": found["qkv"]} if "qkv" in found else {}
+    patterns = {"qkv": _ALL_THREE, "q": _QUERY, "k": _KEY, "v": _VALUE}
+    found = {
+        key: child
+        for name, child in site.attention.named_children()
+        for key, pattern in patterns.items()
+        if hasattr(child, "weight") and pattern.fullmatch(name)
+    }
+    single = {name: found[name] for name in "qkv" if name in found}
+    return single if len(single) == 3 else {"qkv": found["qkv"]} if "qkv" in found else {}
 
 
 def width_of(module: Any) -> int | None:
@@ -164,8 +163,9 @@ def _attends(module: nn.Module) -> bool:
         return True
     if _has_projections(module):
         # One head alone has no output projection: the module around all of them has it.
-        return bool(_linears_left(module)) or _n_heads_given(module) is not None or _has_config(module)
-    return _heads_apart(module) is not None
+        holders = module, getattr(module, "config", None)
+        return bool(_linears_left(module)) or any(_n_heads_given(each) is not None for each in holders)
+    return _n_separate_heads(module) is not None
 
 
 def _has_projections(module: nn.Module) -> bool:
@@ -177,14 +177,16 @@ def _has_projections(module: nn.Module) -> bool:
     return has(_ALL_THREE) or (has(_QUERY) and ((has(_KEY) and has(_VALUE)) or has(_KEY_VALUE)))
 
 
-def _heads_apart(module: nn.Module) -> int | None:
+def _n_separate_heads(module: nn.Module) -> int | None:
     """Return how many heads a module holds in a list, each with projections of its own; else None."""
     for child in module.children():
-        if isinstance(child, nn.ModuleList) and len(child) and all(map(_has_projections, child)):
-            each = list(child)
-            if all(_n_heads_given(head) is None and not _linears_left(head) for head in each):
-                return len(each)
+        if isinstance(child, nn.ModuleList) and len(child) and all(map(_is_one_head, child)):
+            return len(child)
     return None
+
+
+def _is_one_head(module: nn.Module) -> bool:
+    return _has_projections(module) and _n_heads_given(module) is None and not _linears_left(module)
 
 
 def _projection_of(model: nn.Module, path: str, module: nn.Module) -> tuple[str, nn.Module] | None:
@@ -222,14 +224,11 @@ def _linears_left(module: nn.Module) -> list[tuple[str, nn.Module]]:
 
 def _n_heads_of(model: nn.Module, path: str, module: nn.Module) -> int | None:
     """Return the number of heads that a module names, or else the configuration closest to it."""
-    given = _n_heads_given(module) or _heads_apart(module)
+    given = _n_heads_given(module) or _n_separate_heads(module)
     if given is not None:
         return given
-    for holder in _from_within(model, path):
-        found = _n_heads_given(getattr(holder, "config", None))
-        if found is not None:
-            return found
-    return None
+    configured = (_n_heads_given(getattr(holder, "config", None)) for holder in _from_within(model, path))
+    return next((found for found in configured if found is not None), None)
 
 
 def _n_heads_given(holder: Any) -> int | None:
@@ -238,10 +237,6 @@ def _n_heads_given(holder: Any) -> int | None:
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return value
     return None
-
-
-def _has_config(module: nn.Module) -> bool:
-    return _n_heads_given(getattr(module, "config", None)) is not None
 
 
 def _from_within(model: nn.Module, path: str) -> Iterator[nn.Module]:

@@ -83,7 +83,7 @@ def find_blocks(model: Any, kind: str | None = None) -> Blocks:
     stacks = {id(stack): stack for _, stack in listed}
     if len(stacks) != 1:
         raise UserError(
-            f"{type(model).__name__} has no single stack of {kind} blocks; give a model whose blocks stand "
+            f"{type(model).__name__} has no single stack of {kind} blocks; give a model whose blocks are "
             "in one list, such as AutoModelForCausalLM, AutoModelForMaskedLM and AutoModelForSeq2SeqLM load"
         )
     (stack,) = stacks.values()

@@ -13,6 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from viz_transformer.capturing import capture
+from viz_transformer.capturing.inputs import TRACED
+from viz_transformer.capturing.running import attention_implementation, evaluating
 from viz_transformer.errors import UserError
 from viz_transformer.interpreting.metric import MetricLike, logits_in, one_metric
 from viz_transformer.interpreting.prompt import Prompt, PromptLike, read_prompt, run_whole
@@ -20,9 +23,6 @@ from viz_transformer.interpreting.sites import AttentionSite, find_sites
 from viz_transformer.interpreting.stream import before
 from viz_transformer.interpreting.stream_parts import exact
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
-from viz_transformer.tracing import capture
-from viz_transformer.tracing.inputs import TRACED
-from viz_transformer.tracing.restore import attention_implementation, evaluating
 
 _PRODUCTS = frozenset({torch.matmul, torch.bmm, Tensor.matmul, Tensor.bmm, Tensor.__matmul__})
 
@@ -64,7 +64,7 @@ def value_weighted(
         A trace for every view. A row sums to 1 (``"row"``) or at most 1 (``"trace"``).
 
     Raises:
-        UserError: if the model's attention cannot be taken apart, or the text does not fit.
+        UserError: if the model's attention cannot be split into its parts, or the text does not fit.
 
     Source: Kobayashi et al. 2020, "Attention is Not Only a Weight", section 3, equation 5.
     """
@@ -111,7 +111,7 @@ def gradient_weighted(
         token: the token, or the class, whose logit it is; by default the model's own first choice.
         against: a token whose logit is subtracted.
         metric: in place of these two, and of the logit: what `patching` takes.
-        position: where the logit stands; by default at the one gap of a masked model, or else at the end.
+        position: where the logit is; by default at the one gap of a masked model, or else at the end.
         scale: as in `value_weighted`. A query without any effect keeps a row of zeros.
         inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
             ``input_features=`` or ``input_values=`` of a sound.
@@ -120,8 +120,8 @@ def gradient_weighted(
         A trace for every view. A row sums to 1 (``"row"``) or at most 1 (``"trace"``), or to 0.
 
     Raises:
-        UserError: if the model has no language-model head or its attention cannot be taken apart, or the
-            text, a token or the position does not fit.
+        UserError: if the model has no language-model head or its attention cannot be split into its parts, or
+            the text, a token or the position does not fit.
 
     Source: Chefer et al. 2021, "Generic Attention-model Explainability", section 3.2, equation 5.
     """

@@ -49,7 +49,7 @@ def attend(
         value: [..., key, d_v].
         mask: bool, True = may attend, with as many axes as the scores [..., query, key], each as
             long as theirs or 1; None lets all attend.
-        dropout: probability of dropping a weight on its way to the values; 0 when not training.
+        dropout: probability of dropping a weight before it multiplies its value; 0 when not training.
         score: how queries and keys are compared; see `scoring`.
 
     Returns:
@@ -74,7 +74,7 @@ def attend(
 def masked_softmax(
     scores: Float[Tensor, "*batch query key"], mask: Bool[Tensor, "*#batch #query #key"] | None
 ) -> Float[Tensor, "*batch query key"]:
-    """Turn each row of scores into weights that sum to 1, or to 0 where nothing may be attended."""
+    """Turn each row of scores into weights that sum to 1, or to 0 where no key may be attended to."""
     if mask is None or mask.all():
         return scores.softmax(dim=-1)
     # The lowest number instead of the paper's -inf: a row of -inf alone would become NaN,
@@ -251,30 +251,22 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             keys_values = cache.update(keys_values)
         query = self._split_heads(self.w_q(query_input))  # [batch, head, query, d_head]
-        query = self._turn(query, start)
+        if self.rotary is not None and start is not None:
+            query = self.rotary(query, start)
         dropout = self.dropout if self.training else 0.0
         heads, weights = attention(query, *keys_values, mask, dropout, self.score)
-        return self.w_o(self._merge_heads(heads)), weights
+        x = heads.transpose(1, 2).flatten(-2)  # [batch, position, d_model]
+        return self.w_o(x), weights
 
     def keys_values(self, x: Float[Tensor, "batch key d_model"], start: int | None = 0) -> KeysValues:
         """Project a sequence, its first word at `start`, to the keys and values of every head."""
-        keys = self._turn(self._split_heads(self.w_k(x)), start)  # [batch, head, key, d_head]
+        keys = self._split_heads(self.w_k(x))  # [batch, head, key, d_head]
+        if self.rotary is not None and start is not None:
+            keys = self.rotary(keys, start)
         return KeysValues(keys, self._split_heads(self.w_v(x)))
-
-    def _turn(
-        self, x: Float[Tensor, "batch head position d_head"], start: int | None
-    ) -> Float[Tensor, "batch head position d_head"]:
-        """Turn queries or keys by their positions, if these are rotary."""
-        return x if self.rotary is None or start is None else self.rotary(x, start)
 
     def _split_heads(
         self, x: Float[Tensor, "batch position d_model"]
     ) -> Float[Tensor, "batch {self.n_heads} position {self.d_head}"]:
         x = x.unflatten(-1, (self.n_heads, self.d_head))  # [batch, position, head, d_head]
         return x.transpose(1, 2)  # [batch, head, position, d_head]
-
-    def _merge_heads(
-        self, heads: Float[Tensor, "batch {self.n_heads} position {self.d_head}"]
-    ) -> Float[Tensor, "batch position d_model"]:
-        x = heads.transpose(1, 2)  # [batch, position, head, d_head]
-        return x.flatten(-2)  # [batch, position, d_model]

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention import KeyValueCache, MultiHeadAttention
+from viz_transformer.model.layers import Decoder
 from viz_transformer.model.scoring import dot, scaled_dot
-from viz_transformer.model.stacks import Decoder
 
 
 class AttentionInputs(NamedTuple):

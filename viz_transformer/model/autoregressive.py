@@ -15,12 +15,11 @@ from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.model.attention import Attention, attend, attend_fused
-from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.inputs import check_batch, check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
+from viz_transformer.model.layers import Decoder, Encoder
 from viz_transformer.model.masks import causal_mask, padding_mask
-from viz_transformer.model.output import StepOutput
-from viz_transformer.model.stacks import Decoder, Encoder
+from viz_transformer.model.outputs import DecoderCache, StepOutput
 
 #: The ids of each sentence.
 Sources = Sequence[Sequence[int]]
@@ -93,9 +92,9 @@ class AutoregressiveModel(nn.Module, ABC):
         Raises:
             UserError: if the ids do not fit the model.
         """
-        config, device = self.config, self.target_words.weight.device
-        n_words = config.output_vocab_size
-        check_ids("target_ids", target_ids, n_words, config.max_length, start, device)
+        words = self.target_words
+        n_words, device = words.num_embeddings, words.weight.device
+        check_ids("target_ids", target_ids, n_words, self.config.max_length, start, device)
         return self.embed_unchecked(target_ids, start, interventions)
 
     def logits(self, x: Float[Tensor, "batch target d_model"]) -> Float[Tensor, "batch target vocab"]:

@@ -55,7 +55,7 @@ def check_ids(
 
 
 def check_segments(segment_ids: Tensor, ids: Tensor, n_segments: int) -> None:
-    """Check that segment ids stand beside token ids one by one, and are in range.
+    """Check that segment ids are beside token ids one by one, and are in range.
 
     Raises:
         UserError: if they do not, or the model has no segments.

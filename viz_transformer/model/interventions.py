@@ -44,15 +44,15 @@ class HeadChange:
         kind: ``"encoder"`` or ``"decoder"`` for self-attention, or ``"cross"``.
         layer: its number as the model counts, from 0.
         head: counted from 0.
-        factor: what the head says is multiplied by this; 0 ablates it. Its weights stay.
+        factor: the head's output is multiplied by this; 0 ablates it. Its weights stay.
         pattern: weights in place of its own: ``"uniform"`` over the keys that each query may
             attend to, or rows of numbers [query, key], each row summing to 1 or all zeros. Given
-            rows are taken as they are, whatever the mask says. In decoding, step i takes row i,
+            rows are taken as they are, whatever the mask is. In decoding, step i takes row i,
             up to the words that are there.
         mean: True puts the mean over all positions, padding too, in place of the head's output; or
             numbers to put there: [d_head], or outputs [position, d_head] whose mean is taken, such as
             those that `head_outputs` returns for another input.
-        output: numbers [position, d_head] in place of the head's output, such as what it said about
+        output: numbers [position, d_head] in place of the head's output, such as its output for
             another input (activation patching). In decoding, step i takes row i.
 
     A factor also scales what replaces an output.
@@ -101,7 +101,7 @@ class HeadChange:
         given = [name for name in ("pattern", "mean", "output") if getattr(self, name) is not None]
         if len(given) > 1:
             raise UserError(
-                f"a HeadChange has {' and '.join(given)}; give one, which replaces what the head says"
+                f"a HeadChange has {' and '.join(given)}; give one, which replaces the head's output"
             )
 
 
@@ -119,9 +119,9 @@ class Interventions:
         scale: False leaves dot products undivided by √d_k.
         temperature: scores are divided by it before the softmax; above 0. A low one sharpens the
             weights, a high one evens them out.
-        causal_mask: False lets the decoder look at words that it has yet to write. A word written
+        causal_mask: False lets the decoder attend to words that it has yet to write. A word written
             by `decode_step` has none after it, so there this changes nothing.
-        padding_mask: False lets every position look at padding.
+        padding_mask: False lets every position attend to padding.
         positions: False takes the positions away, so that attention sees a set of words.
         residual: False drops what goes around each sub-layer: x = sublayer(x).
         layer_norm: False drops every LayerNorm of the layers and stacks.
@@ -265,11 +265,11 @@ class LayerInterventions(NamedTuple):
         return (self.step or 0) if self.interventions.positions else None
 
     def self_attention(self, attention: Attention) -> Attention:
-        """Return the attention itself, or what stands in for it in the layer's self-attention."""
+        """Return the attention itself, or what replaces it in the layer's self-attention."""
         return self._changed(self.kind, attention)
 
     def cross_attention(self, attention: Attention) -> Attention:
-        """Return the attention itself, or what stands in for it in the cross-attention."""
+        """Return the attention itself, or what replaces it in the cross-attention."""
         return self._changed("cross", attention)
 
     def _changed(self, kind: str, attention: Attention) -> Attention:
@@ -322,7 +322,7 @@ def change_outputs(
     changes: Sequence[HeadChange],
     step: int | None = None,
 ) -> Float[Tensor, "batch head position d_head"]:
-    """Replace and scale what some heads of a layer say; a pattern is applied before.
+    """Replace and scale the outputs of some heads of a layer; a pattern is applied before.
 
     Args:
         outputs: [batch, head, position, d_head].
@@ -345,7 +345,7 @@ def change_outputs(
 def _replacement(
     change: HeadChange, own: Float[Tensor, "batch position d_head"], step: int | None
 ) -> Float[Tensor, "#batch position d_head"]:
-    """Return what a head says in place of its own output."""
+    """Return what replaces a head's own output."""
     _, n_positions, d_head = own.shape
     place = f"{change.kind} layer {change.layer} head {change.head}"
     if change.mean is True:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from viz_transformer._bounds import SIZE, fits_memory, whole_number
 from viz_transformer.errors import UserError
+from viz_transformer.model.inputs import check_alike
 
 
 def padding_mask(ids: Int[Tensor, "batch key"], pad_id: int) -> Bool[Tensor, "batch 1 1 key"]:
@@ -126,24 +127,25 @@ def check_not_inverted(mask: Tensor) -> None:
         )
 
 
-def check_source_mask(mask: Tensor, memory_shape: torch.Size) -> None:
-    """Check the mask that a decoder is given for its source: padding, and nothing else.
+def check_memory(memory: Tensor, mask: Tensor, weight: Tensor) -> None:
+    """Check what a decoder is given of its source: the memory, and a mask of padding and nothing else.
 
     Raises:
-        UserError: if it is not bool [batch, 1, 1, source] as `padding_mask` makes it, or is False
-            everywhere.
+        UserError: if the memory is of another dtype or device than a weight of the model, or the mask is not
+            bool [batch, 1, 1, source] as `padding_mask` makes it, or is False everywhere.
     """
-    batch, source = memory_shape[:2]
+    check_alike(memory=memory, model=weight)
+    batch, source = memory.shape[:2]
     if mask.dtype != torch.bool or tuple(mask.shape) != (batch, 1, 1, source):
         raise UserError(
             f"the source mask is {mask.dtype} of shape {list(mask.shape)}, but for a memory "
-            f"{list(memory_shape)} it is torch.bool {[batch, 1, 1, source]}, [batch, 1, 1, "
+            f"{list(memory.shape)} it is torch.bool {[batch, 1, 1, source]}, [batch, 1, 1, "
             "source]; make it with padding_mask(source_ids, pad_id)"
         )
     if not mask.any():
         raise UserError(
             f"the source mask {list(mask.shape)} is all False, so nothing of the memory "
-            f"{list(memory_shape)} may be looked at; True means 'may attend' here, and the "
+            f"{list(memory.shape)} may be looked at; True means 'may attend' here, and the "
             "opposite in torch.nn.MultiheadAttention: turn such a mask with from_torch_mask(mask), "
             "or give a source that is not all padding"
         )

@@ -30,7 +30,7 @@ class Part(NamedTuple):
         name: what it is, such as ``"self-attention"``.
         shapes: what it makes, by name: ``{"weights": (1, 8, 6, 6), …}``.
         n_parameters: what it learns, in one layer.
-        times: how often it stands in the stack: the number of layers, or 1.
+        times: how often it is in the stack: the number of layers, or 1.
         in_layer: whether every layer has one.
     """
 

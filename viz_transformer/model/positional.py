@@ -123,7 +123,7 @@ class RotaryPositions(nn.Module):
 
     The pair (x_2i, x_2i+1) at position p is turned by p / 10000^(2i / d_head), like the hands of a
     clock, fast ones and slow ones. A dot product of two turned vectors depends only on the
-    difference of their angles: on how far apart they stand, and not on where.
+    difference of their angles: on how far apart they are, and not on where.
 
     Args:
         max_length: number of positions.

@@ -10,17 +10,15 @@ from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
-from viz_transformer.model.attention import attend_fused
+from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.autoregressive import AutoregressiveModel, DecoderInputs, Sources
-from viz_transformer.model.cache import DecoderCache
-from viz_transformer.model.dropout import Dropout
-from viz_transformer.model.families.family_config import check_room
-from viz_transformer.model.init_weights import initialise
-from viz_transformer.model.inputs import check_alike, check_batch, check_ids
+from viz_transformer.model.families import check_room
+from viz_transformer.model.inputs import check_batch, check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
-from viz_transformer.model.masks import check_source_mask
+from viz_transformer.model.layers import Decoder, Dropout, Encoder, initialise
+from viz_transformer.model.masks import check_memory
+from viz_transformer.model.outputs import DecoderCache, ModelOutput
 from viz_transformer.model.positional import embedding_scale, make_positions
-from viz_transformer.model.stacks import Decoder, Encoder
 
 
 class Transformer(AutoregressiveModel):
@@ -122,7 +120,7 @@ class Transformer(AutoregressiveModel):
             UserError: as `forward`, or if the memory is of another dtype or device than the
                 model, or the source mask of another shape or False everywhere.
         """
-        self._check_memory(memory, source_mask)
+        check_memory(memory, source_mask, self.source_embedding.weight)
         return self._decode(target_ids, memory, source_mask)
 
     def _decode(self, target_ids: Tensor, memory: Tensor, source_mask: Tensor) -> Tensor:
@@ -142,7 +140,7 @@ class Transformer(AutoregressiveModel):
         Raises:
             UserError: as `decode`.
         """
-        self._check_memory(memory, source_mask)
+        check_memory(memory, source_mask, self.source_embedding.weight)
         return self.decoder.start(memory, source_mask)
 
     def decoder_inputs(
@@ -193,6 +191,55 @@ class Transformer(AutoregressiveModel):
         vectors = positions(ids.shape[1], start)  # [position, d_model]
         return vectors if interventions.positions else torch.zeros_like(vectors)
 
-    def _check_memory(self, memory: Tensor, source_mask: Tensor) -> None:
-        check_alike(memory=memory, model=self.source_embedding.weight)
-        check_source_mask(source_mask, memory.shape)
+
+class TracedTransformer(Transformer):
+    """A `Transformer` that returns, beside its logits, the attention weights of every head.
+
+    >>> import torch
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import TracedTransformer
+    >>> config = ModelConfig(vocab_size=10, d_model=8, n_heads=2, d_ff=16)
+    >>> output = TracedTransformer(config)(torch.tensor([[3, 4, 5]]), torch.tensor([[1, 6]]))
+    >>> tuple(output.cross_attention[0].shape)  # [batch, head, target, source]
+    (1, 2, 2, 3)
+
+    Args:
+        config: the sizes and choices, as of a `Transformer`.
+    """
+
+    def forward(  # type: ignore[override]
+        self,
+        source_ids: Int[Tensor, "batch source"],
+        target_ids: Int[Tensor, "batch target"],
+        interventions: Interventions | None = None,
+    ) -> ModelOutput:
+        """Do what `Transformer.forward` does, and keep what it throws away.
+
+        Args:
+            source_ids: token ids [batch, source].
+            target_ids: token ids [batch, target].
+            interventions: what to switch off or replace in this call; None changes nothing.
+
+        Raises:
+            UserError: as `Transformer.forward`, or if the interventions do not fit the model.
+        """
+        changes = checked(interventions, self.config)
+        x = self.embed_source(source_ids, changes)
+        source_mask = self.padding_mask(source_ids, changes)
+        memory, encoder_attention = self.encoder(x, source_mask, attend, changes)
+
+        x = self.embed_target(target_ids, interventions=changes)
+        check_batch(target_ids, memory)
+        target_mask = self.target_mask(target_ids, changes)
+        x, decoder_attention, cross_attention = self.decoder(
+            x, target_mask, memory, source_mask, attend, changes
+        )
+        return ModelOutput(
+            logits=self.logits(x),
+            encoder_attention=encoder_attention,
+            decoder_attention=decoder_attention,
+            cross_attention=cross_attention,
+            source_positions=self._position_vectors(self.source_positions, source_ids, 0, changes),
+            target_positions=self._position_vectors(self.target_positions, target_ids, 0, changes),
+            last_hidden_state=x,
+        )

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, signed_colormap
-from viz_transformer.plots.text_in_files import TextFigure
+from viz_transformer.plots.figures import new_figure, set_alt_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,18 +50,13 @@ def plot_architecture(boxes: Sequence[Mapping[str, Any]], chosen: str, *, title:
     Raises:
         UserError: if no box has the key.
     """
-    import matplotlib.pyplot as plt
-
     if chosen not in [box["key"] for box in boxes]:
         raise UserError(f"there is no box {chosen!r}; the boxes are {', '.join(box['key'] for box in boxes)}")
     stacks = [list(group) for _, group in groupby(boxes, key=lambda box: box["stack"])]
     lanes = [_columns(stack, _open_layer(stack, chosen)) for stack in stacks]
     width = max(lane[-1][1] + _width(lane[-1][0]) for lane in lanes)
     heights = [_ABOVE + _ROW * (stack[0]["n_rows"] + 0.5) + _BELOW for stack in stacks]
-    figure = plt.figure(
-        figsize=(_INCH * (width + 0.5), _INCH * (sum(heights) + 0.35)), FigureClass=TextFigure
-    )
-    plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
+    figure = new_figure(_INCH * (width + 0.5), _INCH * (sum(heights) + 0.35))
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(-0.1, width + 0.4), ylim=(-sum(heights), 0.35))
     ax.set_axis_off()
@@ -95,7 +89,7 @@ def _open_layer(stack: list[Mapping[str, Any]], chosen: str) -> int:
 
 
 def _columns(stack: list[Mapping[str, Any]], layer: int) -> list[tuple[list[Mapping[str, Any]], float]]:
-    """Return what stands beside each other, and where: a box, or the boxes of folded layers."""
+    """Return the columns from left to right with their places: a box each, or the boxes of folded layers."""
     columns: list[list[Mapping[str, Any]]] = []
     for box in stack:
         folded = box["layer"] is not None and box["layer"] != layer

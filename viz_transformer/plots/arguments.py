@@ -45,7 +45,7 @@ def checking_arguments(plot: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
     def checked(*args: Given.args, **named: Given.kwargs) -> Drawn:
         try:
             bound = signature.bind(*args, **named)
-        except TypeError:  # an argument is missing, or there is no such argument, as Python says best
+        except TypeError:  # missing or unknown: Python's message is best
             return plot(*args, **named)
         given = bound.arguments
         for name, value in given.items():
@@ -126,7 +126,7 @@ def _is_anything(_: Any) -> bool:
     return True
 
 
-#: How what is no class by its name is known; three are protocols, and `colour_scale` knows its choices.
+#: Checks of types that are no class of that name; three are protocols, and `colour_scale` checks its choices.
 _IS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("Any", "Row", "ScaleChoice", "Slopes", "Spread"), _is_anything),
     "ArrayLike": _is_array,

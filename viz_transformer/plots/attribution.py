@@ -1,4 +1,4 @@
-"""Figures of attributions: a logit lens, the parts of a logit, and patching maps."""
+"""Figures of attributions: a logit lens, the parts of a logit and of a score, and patching maps."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, ink_in, signed_colormap, word_colormap
-from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.figures import new_axes, without_frame
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.plots.matrix import SLANTED
-from viz_transformer.trace import KINDS, LogitAttribution, LogitLens, PatchingMap
+from viz_transformer.trace import KINDS, LogitAttribution, LogitLens, PatchingMap, ScoreParts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
 _MOST_TEXTS = 900  # cells; more have no room for text
-_NARROW, _NAMED_EVERY = 0.08, 7  # inches of a column without texts; every how many has a name
+_NARROW, _NAMEDEVERY = 0.08, 7  # inches of a column without texts; every how many has a name
 _LONGEST = 8  # characters of a token in a cell
 _NAMED = 3  # strongest cells named in the alternative text
 
 
 def plot_logit_lens(lens: LogitLens, ax: Axes | None = None, *, show: str = "top") -> Axes:
-    """Draw what a model would say after each layer: layers down the side, the prompt along the top.
+    """Draw what a model would predict after each layer: layers down the side, the prompt along the top.
 
     >>> import viz_transformer as vt
     >>> model = vt.load_language_model()
@@ -61,16 +60,14 @@ def plot_logit_lens(lens: LogitLens, ax: Axes | None = None, *, show: str = "top
     if ax is None:
         _, height = _size(values)
         width = 2.6 + max(_width(values, 0.66), 2.64)
-        _, ax = new_axes(width, height + _room_for(lens.tokens), close=True)
-        set_alt_text(ax.figure, describe_logit_lens(lens))  # type: ignore[arg-type]
+        ax = new_axes(width, height + _room_for(lens.tokens), describe_logit_lens(lens), close=True)
     image = _draw(ax, values, word_colormap(), (0.0, 1.0), texts, bold=is_answer)
     _name_axes(ax, lens.tokens, lens.rows, "the model reads →")
     below = ax.secondary_xaxis("bottom")
     named = _named_columns(values.shape)
     below.set_xticks(named, [_short(lens.answers[i]) for i in named], **label_style())
     below.set_xlabel("the answer", color=COLOURS["muted"], loc="left")
-    below.tick_params(length=0)
-    below.spines[:].set_visible(False)
+    without_frame(below)
     ax.set_title(f"{title} each layer", loc="left", weight="bold")
     _add_bar(ax, image, meaning)
     return ax
@@ -124,8 +121,7 @@ def plot_attribution(parts: LogitAttribution, ax: Axes | None = None) -> Axes:
     columns = [name for heads in attentions for name in (*map(str, range(heads.shape[1])), "")]
     what = "head" if parts.cross_heads is None else "head of the self-attention, then of the cross-attention"
     if ax is None:
-        _, ax = new_axes(*_size(values), close=True)
-        set_alt_text(ax.figure, describe_attribution(parts))  # type: ignore[arg-type]
+        ax = new_axes(*_size(values), describe_attribution(parts), close=True)
     image = _draw_signed(ax, values)
     rows = [f"layer {layer}" for layer in range(n_layers)]
     _name_axes(ax, [*columns, "network"], rows, what)
@@ -181,8 +177,7 @@ def plot_patching(found: PatchingMap, ax: Axes | None = None) -> Axes:
     values = found.restored
     if ax is None:
         width, height = _size(values)
-        _, ax = new_axes(width, height + _room_for(found.columns), close=True)
-        set_alt_text(ax.figure, describe_patching(found))  # type: ignore[arg-type]
+        ax = new_axes(width, height + _room_for(found.columns), describe_patching(found), close=True)
     image = _draw_signed(ax, values)
     rows = [f"layer {layer}" for layer in range(len(values))]
     stream = f"position, in the {found.kind}'s stream before the layer →"
@@ -267,7 +262,7 @@ def _width(values: NDArray[np.floating], of_text: float) -> float:
 
 def _named_columns(shape: tuple[int, ...]) -> range:
     """Return the columns that have room for a name: all, or every so many where they are narrow."""
-    return range(0, shape[1], 1 if np.prod(shape) <= _MOST_TEXTS else _NAMED_EVERY)
+    return range(0, shape[1], 1 if np.prod(shape) <= _MOST_TEXTS else _NAMEDEVERY)
 
 
 def _room_for(columns: Sequence[str]) -> float:
@@ -323,3 +318,83 @@ def _add_bar(ax: Axes, image: AxesImage, meaning: str) -> None:
     bar = ax.figure.colorbar(image, ax=[ax], shrink=0.7, aspect=22, pad=0.02)
     bar.outline.set_visible(False)
     bar.set_label(meaning, color=COLOURS["ink"])
+
+
+_MOST_PARTS = 9  # parts of a side
+_FAINTEST = 0.02  # of the strongest pair; fainter ones have no line
+
+
+def plot_score_parts(parts: ScoreParts, ax: Axes | None = None) -> Axes:
+    """Draw the parts of a query at the left, those of a key at the right, and what each pair adds.
+
+    A line is as wide as what its pair adds to the score: green raises it, brown lowers it. Beside each part
+    is what it adds with all of the other side. Small parts are drawn as one.
+
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> options = {"tokenizer": model.vocabulary, "layer": 1, "head": 0}
+    >>> parts = vt.attribution.score_parts(model.model, "el gato duerme", query=3, key=2, **options)
+    >>> axes = vt.plots.plot_score_parts(parts)
+
+    Args:
+        parts: what `vt.attribution.score_parts` returned.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes. The gid of each line names its pair: ``"network 0 × word"``.
+    """
+    few = parts.shortened(_MOST_PARTS)
+    if ax is None:
+        ax = new_axes(7.5, 1.6 + 0.36 * max(few.values.shape), describe_score_parts(parts), close=True)
+    heights = [np.linspace(1, 0, n) if n > 1 else np.array([0.5]) for n in few.values.shape]
+    strongest = float(np.abs(few.values).max()) or 1.0
+    for i, j in np.argwhere(np.abs(few.values) >= _FAINTEST * strongest):
+        value = float(few.values[i, j])
+        ax.plot(
+            [0, 1],
+            [heights[0][i], heights[1][j]],
+            color=COLOURS["above" if value > 0 else "below"],
+            linewidth=12 * abs(value) / strongest,
+            alpha=0.6,
+            solid_capstyle="butt",
+            gid=f"{few.query_parts[i]} × {few.key_parts[j]}",
+        )
+    sides = ((0, "right", -0.03, few.query_parts, few.by_query), (1, "left", 1.03, few.key_parts, few.by_key))
+    for side, align, x, names, sums in sides:
+        for name, total, y in zip(names, sums, heights[side], strict=True):
+            text = f"{name}  {_signed(total)}" if side == 0 else f"{_signed(total)}  {name}"
+            ax.text(x, y, text, ha=align, va="center", color=COLOURS["ink"], parse_math=False)
+        token = (parts.query_tokens[parts.query], parts.key_tokens[parts.key])[side]
+        ink = COLOURS[("query", "key")[side]]
+        ax.text(x, 1.13, label(token), ha=align, va="bottom", color=ink, **label_style("bold"))
+    ax.set(xlim=(-0.5, 1.5), ylim=(-0.08, 1.25))
+    ax.axis("off")
+    ax.set_title(_score_sentence(parts), loc="left", weight="bold", parse_math=False)
+    return ax
+
+
+def describe_score_parts(parts: ScoreParts) -> str:
+    """Return a score and its largest pairs in words.
+
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> options = {"tokenizer": model.vocabulary, "layer": 1, "head": 0}
+    >>> parts = vt.attribution.score_parts(model.model, "el gato duerme", query=3, key=2, **options)
+    >>> words = vt.plots.describe_score_parts(parts)
+
+    Args:
+        parts: what `vt.attribution.score_parts` returned.
+    """
+    order = np.argsort(-np.abs(parts.values), axis=None, kind="stable")[:_NAMED]
+    pairs = [
+        f"{parts.query_parts[i]} with {parts.key_parts[j]} {_signed(parts.values[i, j])}"
+        for i, j in zip(*np.unravel_index(order, parts.values.shape), strict=True)
+    ]
+    return f"Parts of a score. {_score_sentence(parts)}. Of the query with the key: {', '.join(pairs)}."
+
+
+def _score_sentence(parts: ScoreParts) -> str:
+    query, key = label(parts.query_tokens[parts.query]), label(parts.key_tokens[parts.key])
+    most = int(np.argmax(np.abs(parts.by_key)))
+    whole = f"head {parts.layer}·{parts.head}: the score of {key} for {query} is {_signed(parts.score)}"
+    return f"{whole},\n{_signed(parts.by_key[most])} of it with the {parts.key_parts[most]} at {key}"

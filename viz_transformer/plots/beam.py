@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from viz_transformer._numbers import fixed_number
 from viz_transformer._shared import SHARED
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_font
@@ -30,7 +29,7 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
     """Draw a search as a tree: a column for each step, in it the places of the beam.
 
     Kept beginnings are joined by solid lines, the path of the best text by thick ones; what was
-    pruned or forbidden hangs below on dashed lines. Numbers are log-probabilities of the whole
+    pruned or forbidden is drawn below, on dashed lines. Numbers are log-probabilities of the whole
     beginning in nats; of finished texts, scores.
 
     >>> import viz_transformer as vt
@@ -50,8 +49,7 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
     n_rows = max(len(column) for column in columns)
     if ax is None:
         width = min(_WIDEST_IN, 1.2 + 2.0 * len(columns))
-        figure, ax = new_axes(max(_NARROWEST_IN, width), 1.3 + 0.3 * n_rows, close=True)
-        set_alt_text(figure, _describe_tree(search, step))
+        ax = new_axes(max(_NARROWEST_IN, width), 1.3 + 0.3 * n_rows, _describe_tree(search, step), close=True)
     _draw_tree(ax, search, columns)
     ax.set_xlim(-0.6, len(columns) + 0.6)
     ax.set_ylim(n_rows - 0.4, -0.6)
@@ -70,7 +68,7 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
 def _draw_tree(ax: Axes, search: DecodeTrace, columns: list[dict[int, int]]) -> None:
     """Draw each step's candidates in a column, joined to those that they continue."""
     best = set(enumerate(search.hypotheses[0].path if search.hypotheses else ()))
-    before: dict[int, tuple[float, float]] = {0: (0.0, 0.0)}  # place in the beam → where it stands
+    before: dict[int, tuple[float, float]] = {0: (0.0, 0.0)}  # place in the beam → place in the picture
     prompt = search.prompt_tokens[-1] if search.prompt_tokens else ""
     _write_label(ax, 0, 0, label(prompt)[:_LONGEST_TOKEN], _KEPT, "normal")
     for number, (each, rows) in enumerate(zip(search.steps, columns, strict=False)):
@@ -113,12 +111,13 @@ def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | N
     step = _check_step(search, step)
     tokens, before, after = _probabilities(search.steps[step])
     if ax is None:
-        figure, ax = new_axes(6.4, 1.5 + 0.36 * len(tokens), close=True)
         most = max(range(len(tokens)), key=lambda row: before[row])
-        set_alt_text(
-            figure,
+        ax = new_axes(
+            6.4,
+            1.5 + 0.36 * len(tokens),
             f"Bars of the {len(tokens)} most probable words at step {step + 1}; the most probable "
             f"is {label(tokens[most])} with {before[most]:.3f}.",
+            close=True,
         )
     rows = range(len(tokens))
     ax.barh([row - 0.2 for row in rows], before, height=0.36, color=COLOURS["muted"], label="of the model")
@@ -160,7 +159,7 @@ def _probabilities(step: DecodeStep) -> tuple[list[str], list[float], list[float
 
 
 def _assign_rows(step: DecodeStep) -> dict[int, int]:
-    """In which row each candidate stands: kept ones in the beam's order, the others below."""
+    """The row of each candidate: kept ones in the beam's order, the others below."""
     order = {"kept": 0, "finished": 1, "pruned": 1, "forbidden": 2}
     ranked = sorted(range(len(step.candidates)), key=lambda index: order[step.candidates[index].status])
     return {index: row for row, index in enumerate(ranked)}

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, STOPS
 from viz_transformer.plots.figures import new_axes
 
@@ -79,8 +78,7 @@ def plot_study(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     if not rows:
         raise UserError("plot_study was given no row; give coreference_study()")
     if ax is None:
-        figure, ax = new_axes(max(6.4, 1.6 + 1.4 * len(rows)), 4.2)
-        set_alt_text(figure, describe_study(rows))
+        ax = new_axes(max(6.4, 1.6 + 1.4 * len(rows)), 4.2, describe_study(rows))
     for place, (name, colour, hatch, value) in enumerate(_BARS):
         where = [number + (place - 1.5) * _WIDTH for number in range(len(rows))]
         heights = [value(row) for row in rows]

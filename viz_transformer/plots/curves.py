@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer._numbers import short_number
 from viz_transformer._text import given_heading
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label_font, visible
@@ -19,7 +18,7 @@ from viz_transformer.plots.labels import label_font, visible
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Each told from the others by its dashes too, so that colour is not needed.
+#: Each has dashes of its own, so that colour is not needed to distinguish them.
 _LINES: tuple[dict[str, Any], ...] = (
     {"color": COLOURS["ink"]},
     {"color": COLOURS["muted"], "linestyle": (0, (5, 2))},
@@ -46,11 +45,11 @@ def plot_curves(
 
     Args:
         curves: a value for each x, by name; as many for each.
-        x: where they stand, rising; by default 1, 2, 3 and so on.
+        x: of each value, rising; by default 1, 2, 3 and so on.
         xlabel: what x is, with its unit.
         ylabel: what the values are, with their unit.
         title: what is shown; may be empty.
-        log: whether the values stand on a logarithmic axis.
+        log: whether the axis of the values is logarithmic.
         level: a name and a height to compare with, drawn as a thin line across.
         ax: where to draw; a new figure if None.
 
@@ -64,8 +63,7 @@ def plot_curves(
     xlabel, ylabel = given_heading(xlabel, "xlabel"), given_heading(ylabel, "ylabel")
     places, values = _checked(curves, x)
     if ax is None:
-        figure, ax = new_axes(7.4, 3.6, close=True)
-        set_alt_text(figure, describe_curves(curves, places, xlabel=xlabel, ylabel=ylabel))
+        ax = new_axes(7.4, 3.6, describe_curves(curves, places, xlabel=xlabel, ylabel=ylabel), close=True)
     for (name, each), line in zip(values.items(), _LINES, strict=False):
         ax.plot(places, each, linewidth=1.8, label=visible(name), **line)
     if level is not None:
@@ -117,7 +115,7 @@ def describe_curves(
 
     Args:
         curves: the numbers of each curve, by its name.
-        x: where they stand, as many.
+        x: of each number, as many.
         xlabel: what `x` counts.
         ylabel: what the numbers are.
     """

@@ -13,11 +13,16 @@ from viz_transformer._numbers import fixed_number, short_number
 from viz_transformer._text import given_heading
 from viz_transformer.analysis.projection import principal_plane
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, signed_colormap
-from viz_transformer.plots.figures import add_scale, new_axes
+from viz_transformer.plots.figures import (
+    add_scale,
+    left_and_bottom,
+    new_axes,
+    new_panels,
+    set_alt_text,
+    without_frame,
+)
 from viz_transformer.plots.labels import label, label_style
-from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,10 +60,10 @@ def plot_ids(ids: ArrayLike, tokens: Sequence[str], *, pad_id: int = 0, ax: Axes
         raise UserError(f"ids go from 0 to {len(tokens) - 1}; these hold {batch.min()} to {batch.max()}")
     n_rows, n_columns = batch.shape
     if ax is None:
-        figure, ax = new_axes(0.9 + 1.05 * n_columns, 0.9 + 0.5 * n_rows)
         padded = int((batch == pad_id).sum())
-        set_alt_text(
-            figure,
+        ax = new_axes(
+            0.9 + 1.05 * n_columns,
+            0.9 + 0.5 * n_rows,
             f"A batch of {n_rows} sentences of {n_columns} ids; {padded} of {batch.size} cells are padding.",
         )
     for row, column in np.ndindex(n_rows, n_columns):
@@ -73,8 +78,7 @@ def plot_ids(ids: ArrayLike, tokens: Sequence[str], *, pad_id: int = 0, ax: Axes
     ax.set_xticks(range(n_columns))
     ax.set_yticks(range(n_rows))
     ax.set(xlabel="position", ylabel="sentence")
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    without_frame(ax)
     return ax
 
 
@@ -92,40 +96,34 @@ def plot_nearest(word: str, names: Sequence[str], cosines: ArrayLike, ax: Axes |
     """
     values = np.asarray(cosines, dtype=float)
     if ax is None:
-        figure, ax = new_axes(6.4, 0.9 + 0.3 * len(values))
         told = ", ".join(f"{label(name)} {fixed_number(v, 2)}" for name, v in zip(names, values, strict=True))
-        set_alt_text(figure, f"The tokens whose vectors are nearest to {label(word)}: {told}.")
+        ax = new_axes(
+            6.4, 0.9 + 0.3 * len(values), f"The tokens whose vectors are nearest to {label(word)}: {told}."
+        )
     bars = ax.barh(range(len(values)), values, color=_WORD, height=0.66)
     ax.bar_label(bars, [fixed_number(value, 2) for value in values], padding=3)
     ax.set_yticks(range(len(values)), [label(name) for name in names], **label_style())
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xlabel="cosine with its vector")
     ax.set_title(f"nearest to “{label(word)}”", loc="left", weight="bold", parse_math=False)
-    _hide_frame(ax)
+    left_and_bottom(ax)
     return ax
 
 
 def plot_embedding_map(
     vectors: ArrayLike, tokens: Sequence[str], chosen: int, near: Sequence[int] = (), ax: Axes | None = None
 ) -> Axes:
-    """Draw vectors as points of the plane that keeps most of their variance.
+    """Draw vectors [token, d_model] as points of the plane that keeps most of their variance.
 
-    Args:
-        vectors: [token, d_model].
-        tokens: a name for each.
-        chosen: index of the token that is marked.
-        near: indices of those that are named beside it.
-        ax: where to draw; a new figure if None.
-
-    Returns:
-        The axes; the first collection holds all points.
+    The token of index `chosen` is marked, and those of `near` are named beside it. The first collection of
+    the axes holds all points.
     """
     plane = principal_plane(vectors)
     if ax is None:
-        figure, ax = new_axes(6.4, 4.6)
         named = ", ".join(label(tokens[index]) for index in near)
-        set_alt_text(
-            figure,
+        ax = new_axes(
+            6.4,
+            4.6,
             f"{len(tokens)} embedded tokens as points of a plane with {sum(plane.shares):.0%} of their "
             f"variance; {label(tokens[chosen])} is marked, and nearest to it by cosine are {named}.",
         )
@@ -140,7 +138,7 @@ def plot_embedding_map(
     ax.set(xticks=[], yticks=[])
     ax.set_xlabel(f"first axis, {plane.shares[0]:.0%} of the variance")
     ax.set_ylabel(f"second axis, {plane.shares[1]:.0%}")
-    _hide_frame(ax)
+    left_and_bottom(ax)
     _keep_apart(names)
     return ax
 
@@ -178,18 +176,17 @@ def plot_likeness(matrix: ArrayLike, names: Sequence[str], title: str = "", ax: 
         raise UserError(f"matrix has shape {list(table.shape)}, and there are {len(names)} names")
     if ax is None:
         side = 2.4 + 0.34 * len(names)
-        figure, ax = new_axes(side + 0.9, side)
         apart = table[~np.eye(len(table), dtype=bool)]
-        set_alt_text(
-            figure,
+        ax = new_axes(
+            side + 0.9,
+            side,
             f"Heatmap of cosines between {len(names)} vectors; two different ones have from "
             f"{fixed_number(apart.min(), 2)} to {fixed_number(apart.max(), 2)}. {title}",
         )
     image = ax.imshow(table, cmap=signed_colormap(), vmin=-1, vmax=1)
     ax.set_xticks(range(len(names)), [label(name) for name in names], rotation=90, **label_style())
     ax.set_yticks(range(len(names)), [label(name) for name in names], **label_style())
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    without_frame(ax)
     ax.set_title(title, loc="left", weight="bold")
     add_scale(ax, image, "cosine")
     return ax
@@ -220,20 +217,15 @@ def plot_start(
     Returns:
         The figure; the bars of its first axes hold the logits.
     """
-    import matplotlib.pyplot as plt
-
     values = np.asarray(logits, dtype=float)
     if values.shape != (len(tokens),):
         raise UserError(f"logits has shape {list(values.shape)}, and there are {len(tokens)} tokens")
-    wide = max(5, len(tokens) / 5.5)  # inches: each name stands upright
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(3.7 + wide, 3.4), layout="constrained", width_ratios=[wide, 3], FigureClass=TextFigure
-    )
-    plt.close(figure)  # a returned figure is shown once; left with pyplot, twice
+    wide = max(5, len(tokens) / 5.5)  # inches: each name is upright
+    figure, ((left, right),) = new_panels(1, 2, (3.7 + wide, 3.4), width_ratios=[wide, 3])
     _draw_logits(left, values, tokens, read, wanted)
     _draw_initial_losses(right, losses, math.log(len(tokens)), f"ln {len(tokens)}", here)
     for ax in (left, right):
-        _hide_frame(ax)
+        left_and_bottom(ax)
     at = "" if here is None else f" Standard deviation {short_number(here[0], 3)}: loss {here[1]:.1f}."
     set_alt_text(
         figure,
@@ -293,8 +285,3 @@ def _cell(column: int, row: int, colour: str, *, hatched: bool) -> Rectangle:
         (column - 0.47, row - 0.45), 0.94, 0.9, facecolor=colour, edgecolor=COLOURS["line"],
         hatch="///" if hatched else None, linewidth=0.8,
     )  # fmt: skip
-
-
-def _hide_frame(ax: Axes) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(length=2)

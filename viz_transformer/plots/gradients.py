@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from viz_transformer._numbers import short_number
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
 from viz_transformer.plots.figures import new_axes
 
@@ -34,18 +33,8 @@ def plot_gradients(
 ) -> Axes:
     """Draw the norm of each layer's gradient, on a logarithmic axis that never changes; layers count from 0.
 
-    Args:
-        encoder: a norm for each layer, from the first; may be empty.
-        decoder: likewise.
-        title: what model it is.
-        ax: where to draw; a new figure if None.
-
-    Returns:
-        The axes, with one line for each stack. What is beyond the axis, infinite or not a number
-        stands at its edge.
-
-    Raises:
-        UserError: if both are empty, or a norm is below 0.
+    Either stack may be empty, but not both. The axes have one line for each stack; what is beyond the axis,
+    infinite or not a number is drawn at its edge. A norm below 0 is refused.
     """
     stacks = {"decoder": np.asarray(decoder, float), "encoder": np.asarray(encoder, float)}
     if not any(norms.size for norms in stacks.values()):
@@ -53,8 +42,7 @@ def plot_gradients(
     if any((norms < 0).any() for norms in stacks.values()):
         raise UserError("a gradient's norm is never below 0; give norms, not gradients")
     if ax is None:
-        figure, ax = new_axes(7.4, 4.2, close=True)
-        set_alt_text(figure, describe_gradients(encoder, decoder, title=title))
+        ax = new_axes(7.4, 4.2, describe_gradients(encoder, decoder, title=title), close=True)
     heights = {
         name: np.clip(np.nan_to_num(norms, nan=np.inf), LOWEST, HIGHEST) for name, norms in stacks.items()
     }
@@ -65,7 +53,7 @@ def plot_gradients(
     ax.set_yscale("log")
     ax.set_ylim(LOWEST / 30, HIGHEST * 5)  # with room for a number under the lowest point
     n_layers = max(norms.size for norms in stacks.values())
-    every = -(-n_layers // 8)  # the last layer has its number too, and none stands close to it
+    every = -(-n_layers // 8)  # the last layer has its number too, and none is close to it
     ax.set_xticks([*range(0, n_layers - 1 - every // 2, every), n_layers - 1])
     ax.set_xlim(-0.06 * n_layers, 1.06 * n_layers - 1)
     ax.grid(axis="y", alpha=0.25)
@@ -87,7 +75,7 @@ def _draw_stack(
 ) -> None:
     """Draw the norms [layer] of a stack at the heights `shown`, the first and the last with their numbers.
 
-    A number stands over or under its line, on the side where the `other` line is not.
+    A number is over or under its line, on the side where the `other` line is not.
     """
     ax.plot(shown, markersize=4, label=name, **style)
     for layer in {0, norms.size - 1}:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz_transformer.analysis import HeadCard
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
-from viz_transformer.plots.text_in_files import TextFigure
+from viz_transformer.plots.figures import new_panels, set_alt_text
 from viz_transformer.trace import KINDS
 
 if TYPE_CHECKING:
@@ -34,13 +33,10 @@ def plot_head_card(card: HeadCard) -> Figure:
     Returns:
         A new figure of three axes: shares by distance, rows by tenths, and the heads as points.
     """
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained", FigureClass=TextFigure)
-    plt.close(figure)
-    _by_offset(axes[0], card)
-    _by_tenth(axes[1], card)
-    _all_heads(axes[2], card)
+    figure, ((by_offset, by_tenth, all_heads),) = new_panels(1, 3, (12, 4))
+    _by_offset(by_offset, card)
+    _by_tenth(by_tenth, card)
+    _all_heads(all_heads, card)
     figure.suptitle(_sentence(card), x=0.01, ha="left", weight="bold", parse_math=False)
     set_alt_text(figure, describe_head_card(card))
     return figure

@@ -11,18 +11,16 @@ from numpy.typing import ArrayLike
 from viz_transformer._numbers import fixed_number
 from viz_transformer.analysis import HeadEffect, effects_in_words
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
-from viz_transformer.plots.figures import legend_below, new_axes
+from viz_transformer.plots.figures import legend_below, new_axes, new_panels, set_alt_text
 from viz_transformer.plots.labels import label, label_font
-from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _BEFORE, _AFTER = COLOURS["muted"], COLOURS["you"]
-#: For each kind a colour and a shape, so that neither is needed to tell them apart.
+#: For each kind a colour and a shape, so that neither is needed alone.
 _KINDS = {
     "encoder": (COLOURS["key"], "o"),
     "decoder": (COLOURS["query"], "s"),
@@ -58,8 +56,9 @@ def plot_log_probs(
                 "log-probability, a finite number up to 0, for each"
             )
     if ax is None:
-        figure, ax = new_axes(6.4, 1.6 + 0.36 * len(tokens))
-        set_alt_text(figure, _describe_log_probs(tokens, values["before"], values["after"]))
+        ax = new_axes(
+            6.4, 1.6 + 0.36 * len(tokens), _describe_log_probs(tokens, values["before"], values["after"])
+        )
     rows = np.arange(len(tokens))
     ax.barh(rows - 0.2, values["before"], height=0.36, color=_BEFORE, label="unchanged")
     ax.barh(rows + 0.2, values["after"], height=0.36, color=_AFTER, label="changed")
@@ -107,8 +106,7 @@ def plot_head_effects(effects: Sequence[HeadEffect], ax: Axes | None = None) -> 
     if not effects:
         raise UserError("plot_head_effects was given no head; give analysis.head_effects(…)")
     if ax is None:
-        figure, ax = new_axes(6.4, 4.6)
-        set_alt_text(figure, "Scatter plot of heads. " + effects_in_words(effects))
+        ax = new_axes(6.4, 4.6, "Scatter plot of heads. " + effects_in_words(effects))
     for kind in dict.fromkeys(effect.kind for effect in effects):
         own = [effect for effect in effects if effect.kind == kind]
         colour, marker = _KINDS[kind]
@@ -160,16 +158,13 @@ def plot_head_lab(
     Raises:
         UserError: as these two.
     """
-    import matplotlib.pyplot as plt
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     height = max(4.4, 1.6 + 0.36 * len(tokens))
     layout = ConstrainedLayoutEngine(wspace=0.12)
-    figure, (words, heads) = plt.subplots(1, 2, figsize=(12, height), layout=layout, FigureClass=TextFigure)
-    # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
-    plt.close(figure)
-    plot_log_probs(tokens, before, after, ax=words)
-    plot_head_effects(effects, ax=heads)
+    figure, axes = new_panels(1, 2, (12, height), layout=layout)
+    plot_log_probs(tokens, before, after, ax=axes[0, 0])
+    plot_head_effects(effects, ax=axes[0, 1])
     set_alt_text(figure, alt_text)
     return figure
 

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from viz_transformer._numbers import short_number
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
-from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.figures import new_axes, new_panels, set_alt_text, without_frame
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.plots.matrix import SLANTED, name_query_and_key_axes
-from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,15 +57,13 @@ def plot_mask(
     """
     mask, names = _checked(mask, queries, keys, polarity)
     if ax is None:
-        figure, ax = new_axes(*_size(*mask.shape))
-        set_alt_text(figure, describe_mask(mask, names[0]))
+        ax = new_axes(*_size(*mask.shape), describe_mask(mask, names[0]))
     from matplotlib.colors import ListedColormap
 
     colours = ListedColormap(["#ffffff", COLOURS["weight-tint"]])
     ax.imshow(mask.astype(int), cmap=colours, vmin=0, vmax=1, aspect="equal")
     _draw_cells(ax, mask, *WRITTEN[polarity])
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
+    without_frame(ax)
     slanted = SLANTED if max(len(label(key)) for key in names[1]) > 6 else {}
     ax.set_xticks(range(mask.shape[1]), [label(key) for key in names[1]], **label_style(), **slanted)
     empty = ~mask.any(-1)  # [query]
@@ -156,8 +152,9 @@ def plot_leaks(
     moved = np.asarray(changes, float)
     leaks = np.asarray(real, bool) & ~np.asarray(allowed, bool) & (moved >= _UNMOVED)
     if ax is None:
-        figure, ax = new_axes(*_size(len(moved), 5))
-        set_alt_text(figure, f"Leak meter, {change}: {int(leaks.sum())} of {len(moved)} outputs leak.")
+        ax = new_axes(
+            *_size(len(moved), 5), f"Leak meter, {change}: {int(leaks.sum())} of {len(moved)} outputs leak."
+        )
     bars = ax.barh(range(len(moved)), moved, color=_MOVED, height=0.6)
     top = max(float(moved.max()), _UNMOVED)
     for bar, value, leak, counts in zip(bars, moved, leaks, real, strict=True):
@@ -205,16 +202,10 @@ def plot_mask_lab(
     Raises:
         UserError: as the two.
     """
-    import matplotlib.pyplot as plt
-
     n_columns = 1 if leaks is None else 2
     mask, _ = _checked(mask, queries, keys, polarity)
     width, height = _size(*mask.shape)
-    size = (width * n_columns, height)
-    figure, axes = plt.subplots(
-        1, n_columns, figsize=size, squeeze=False, layout="constrained", FigureClass=TextFigure
-    )
-    plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
+    figure, axes = new_panels(1, n_columns, (width * n_columns, height))
     plot_mask(mask, queries, keys, polarity=polarity, ax=axes[0, 0])
     if leaks is not None:
         plot_leaks(**leaks, queries=queries, ax=axes[0, 1])
@@ -223,7 +214,7 @@ def plot_mask_lab(
 
 
 def describe_mask(mask: np.ndarray, queries: Sequence[str]) -> str:
-    """Return a bool mask [query, key] in words: its size, what it bars, rows that see nothing.
+    """Return a bool mask [query, key] in words: its size, what it closes, and the rows without a key.
 
     >>> import numpy as np
     >>> import viz_transformer as vt

@@ -1,4 +1,4 @@
-"""Heatmap of one attention matrix with its tokens."""
+"""Heatmap of one attention matrix with its tokens, and the same in words."""
 
 from __future__ import annotations
 
@@ -13,20 +13,86 @@ from numpy.typing import NDArray
 
 from viz_transformer._numbers import (
     difference_digits,
+    difference_number,
     fixed_number,
     short_number,
 )
-from viz_transformer.analysis.combine import SHARES, Scale
-from viz_transformer.plots.alt_text import describe_matrix, set_alt_text
-from viz_transformer.plots.colour import COLOURS, ink_in
-from viz_transformer.plots.colour_scale import ColourScale, ScaleChoice, colour_scale, note_on_cells
-from viz_transformer.plots.figures import new_axes
+from viz_transformer.analysis.combine import SHARES, Scale, scale_of
+from viz_transformer.plots.colour import (
+    COLOURS,
+    ColourScale,
+    ScaleChoice,
+    colour_scale,
+    ink_in,
+    note_on_cells,
+)
+from viz_transformer.plots.figures import new_axes, without_frame
 from viz_transformer.plots.labels import label, label_style
-from viz_transformer.trace import FloatArray
+from viz_transformer.trace import FloatArray, attention_of
+from viz_transformer.trace.times import with_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
+
+    from viz_transformer.trace import FloatArray, ForwardTrace
+
+_MOST_TOLD = 3
+
+
+def describe_head(trace: ForwardTrace, kind: str, layer: int, head: int) -> str:
+    """Return one head in words: what it is, and its strongest weights.
+
+    The kind, layer and head must be in the trace.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> words = vt.plots.describe_head(trace, "cross", layer=1, head=2)
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        layer: counted from 0.
+        head: counted from 0.
+    """
+    trace = with_times(trace)
+    return describe_matrix(
+        attention_of(trace, kind)[layer, head],
+        trace.query_tokens(kind),
+        trace.key_tokens(kind),
+        f"{kind} attention, layer {trace.layer_numbers(kind)[layer]}, head {trace.head_numbers[head]}",
+        scale=scale_of([trace], kind),
+    )
+
+
+def describe_matrix(
+    matrix: FloatArray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    what: str,
+    *,
+    scale: Scale = SHARES,
+) -> str:
+    """Return a matrix in words: what it is, and its strongest weights or largest changes."""
+    strongest = np.argsort(-np.abs(matrix), axis=None, kind="stable")[:_MOST_TOLD]
+    limit, is_difference = scale.limit, scale.is_difference
+
+    def number(weight: float) -> str:
+        if limit is None:
+            return fixed_number(weight, 2)
+        return difference_number(weight, limit, signed=scale.has_signs)
+
+    pairs = [
+        f"{label(queries[query])} to {label(keys[key])} {number(matrix[query, key])}"
+        for query, key in zip(*np.unravel_index(strongest, matrix.shape), strict=True)
+    ]
+    return (
+        f"Heatmap of {'the difference in ' * is_difference}{what}: {matrix.shape[0]} queries attend "
+        f"to {matrix.shape[1]} keys. The largest {'changes' if is_difference else 'weights'}"
+        f"{' (not normalised)' * scale.is_raw}: "
+        f"{', '.join(pairs)}."
+    )
+
 
 _MOST_NUMBERS = 12  # a wider matrix has no room for the weights in its cells
 _MOST_LABELS = 40  # more tokens than this on an axis, and every second, third … is named
@@ -39,7 +105,7 @@ SLANTED: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "ancho
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A matrix that is to be drawn.
+    """A matrix and how it is drawn.
 
     Attributes:
         weights: ``[query, key]``.
@@ -76,8 +142,7 @@ def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
     title = broken_title(picture.title, 1.0 + _cell(*weights.shape) * weights.shape[1])
     if ax is None:
         width, height = _size(*weights.shape)
-        figure, ax = new_axes(width, height + _TITLE_LINE * title.count("\n"))
-        set_alt_text(figure, describe_picture(picture))
+        ax = new_axes(width, height + _TITLE_LINE * title.count("\n"), describe_picture(picture))
     left_out = np.abs(weights) < least_shown(picture)
     values = colours.values
     image = _draw_image(ax, np.ma.masked_where(left_out, values) if left_out.any() else values, colours)
@@ -153,8 +218,7 @@ def _draw_image(ax: Axes, weights: FloatArray, colours: ColourScale) -> AxesImag
         norm=colours.norm,
         aspect="equal" if weights.shape[1] <= _MOST_STRETCH * weights.shape[0] else "auto",
     )
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
+    without_frame(ax)
     if max(weights.shape) <= _MOST_LABELS:
         ax.set_xticks(np.arange(1, weights.shape[1]) - 0.5, minor=True)
         ax.set_yticks(np.arange(1, weights.shape[0]) - 0.5, minor=True)

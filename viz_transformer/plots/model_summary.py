@@ -1,4 +1,4 @@
-"""Diagram of an encoder and a decoder, with every shape and parameter count."""
+"""Figures of parameter counts: bars for each model, and a diagram of both stacks with every shape."""
 
 from __future__ import annotations
 
@@ -6,13 +6,97 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS
-from viz_transformer.plots.text_in_files import TextFigure
+from viz_transformer.plots.figures import new_axes, new_figure, set_alt_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+#: The parts that are distinguished, each with its colour, its hatching and the parts that it sums up.
+_PARTS = (
+    ("words and positions", COLOURS["key-tint"], "", ("words", "positions", "segments")),
+    ("attention", COLOURS["weight-tint"], "", ("attention",)),
+    ("feed-forward", COLOURS["line"], "//", ("feed-forward",)),
+    ("the rest", COLOURS["fill"], "", ("norms", "pooler", "classifier", "output bias")),
+)
+_MILLION = 1e6
+_LEAST_SHARE = 0.09  # of the longest bar; a shorter piece has no room for its number
+
+
+def plot_sizes(bills: Mapping[str, Mapping[str, int]], ax: Axes | None = None) -> Axes:
+    """Draw how many numbers each model learns, and in which parts.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.config import ModelConfig, parameter_bill
+    >>> axes = vt.plots.plot_sizes({"GPT-2": parameter_bill(ModelConfig.preset("gpt2"))})
+
+    Args:
+        bills: for each model's name what `config.parameter_bill` returned.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes; the bars are in millions of parameters.
+
+    Raises:
+        UserError: if there is no model, or a part has another name than in a summary.
+    """
+    if not bills:
+        raise UserError("plot_sizes was given no model; give {'name': parameter_bill(config)}")
+    known = {part for *_, parts in _PARTS for part in parts}
+    for name, bill in bills.items():
+        if odd := sorted(bill.keys() - known):
+            raise UserError(
+                f"{name!r:.40} has a part {odd[0]!r:.40} that is none of {sorted(known)}; give "
+                "what parameter_bill returned"
+            )
+    if ax is None:
+        ax = new_axes(8.4, 1.5 + 0.5 * len(bills), describe_sizes(bills))
+    totals = [sum(bill.values()) / _MILLION for bill in bills.values()]
+    longest = max(*totals, 1e-9)
+    starts = [0.0] * len(bills)
+    for sort, colour, hatch, parts in _PARTS:
+        widths = [sum(bill.get(part, 0) for part in parts) / _MILLION for bill in bills.values()]
+        ax.barh(
+            range(len(bills)), widths, 0.62, starts,
+            color=colour, hatch=hatch, edgecolor=COLOURS["fill"], linewidth=0.6, label=sort,
+        )  # fmt: skip
+        for row, (start, width) in enumerate(zip(starts, widths, strict=True)):
+            if width > _LEAST_SHARE * longest:
+                text = ax.text(start + width / 2, row, f"{width:.1f}", ha="center", va="center")
+                text.set(bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
+        starts = [start + width for start, width in zip(starts, widths, strict=True)]
+    for row, (total, bill) in enumerate(zip(totals, bills.values(), strict=True)):
+        ax.text(total + 0.01 * longest, row, f"{sum(bill.values()):,}", va="center")
+    ax.set(xlim=(0, 1.2 * longest), ylim=(len(bills) - 0.5, -0.5))
+    ax.set_yticks(range(len(bills)), list(bills), parse_math=False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel("millions of parameters")
+    ax.set_title("What the models are made of", loc="left", weight="bold")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.figure.legend(frameon=False, ncols=len(_PARTS), loc="outside lower left")
+    return ax
+
+
+def describe_sizes(bills: Mapping[str, Mapping[str, int]]) -> str:
+    """Return the picture in words.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.config import ModelConfig, parameter_bill
+    >>> words = vt.plots.describe_sizes({"GPT-2": parameter_bill(ModelConfig.preset("gpt2"))})
+
+    Args:
+        bills: for each model's name what `config.parameter_bill` returned.
+    """
+    said = []
+    for name, bill in bills.items():
+        total = sum(bill.values())
+        shares = ", ".join(
+            f"{sort} {sum(bill.get(part, 0) for part in parts) / max(total, 1):.0%}"
+            for sort, _, _, parts in _PARTS
+        )
+        said.append(f"{name} {total:,} ({shares})")
+    return f"Bars of the parameters of {len(bills)} models: {'; '.join(said)}."
 
 
 class MachinePart(Protocol):
@@ -36,7 +120,7 @@ class MachinePart(Protocol):
 
     @property
     def times(self) -> int:
-        """How often it stands in its stack."""
+        """How often it is in its stack."""
 
     @property
     def in_layer(self) -> bool:
@@ -60,23 +144,16 @@ _PATH = COLOURS["key"]
 def plot_machine(parts: Sequence[MachinePart], *, title: str = "") -> Figure:
     """Draw the two towers from bottom to top, and beneath them where the parameters are.
 
-    Args:
-        parts: as `model.model_summary.model_parts` returns them.
-        title: in front of the total.
-
-    Raises:
-        UserError: if one of the two stacks has no part.
+    The parts are those that `model.model_summary.model_parts` returns, of both stacks; the title is
+    written before the total.
     """
-    import matplotlib.pyplot as plt
-
     stacks = [[part for part in parts if part.stack == stack] for stack in ("encoder", "decoder")]
     if not all(stacks):
         raise UserError("plot_machine draws an encoder and a decoder; give the parts of both")
     towers = [_tower(stack, at * (_WIDTH + _GAP)) for at, stack in enumerate(stacks)]
     height = max(tower.top for tower in towers)
     width, total = 2 * _WIDTH + _GAP + 0.2, height + 1.25
-    figure = plt.figure(figsize=(_INCH * width, _INCH * total), FigureClass=TextFigure)
-    plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
+    figure = new_figure(_INCH * width, _INCH * total)
     ax = figure.add_axes((0, 0.75 / total, 1, (height + 0.15) / total))
     ax.set(xlim=(-0.1, width - 0.1), ylim=(-0.1, height + 0.05))
     ax.set_axis_off()

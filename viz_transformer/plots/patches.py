@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from viz_transformer._numbers import short_number
 from viz_transformer.analysis.patches import image_pixels, patches_of
-from viz_transformer.analysis.rows import row_of_queries
-from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.analysis.words import row_of_queries
 from viz_transformer.plots.colour import COLOURS, scale_colormap
 from viz_transformer.plots.figures import add_scale, new_axes
 from viz_transformer.plots.heads import Reading, picture_of
@@ -146,21 +145,14 @@ def plot_patches(
 
 
 def draw_patches(shown: PatchRow, pixels: NDArray[np.uint8] | None, ax: Axes | None) -> Axes:
-    """Draw the row into `ax`, or into a new figure with its alternative text; return the axes.
-
-    Args:
-        shown: the row.
-        pixels: the image under the patches, [height, width, 3], or None.
-        ax: where to draw; a new figure if None.
-    """
+    """Draw the row over an image [height, width, 3] or alone, into `ax` or a new figure; return the axes."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 
     (rows, columns, start), scale, weights = shown.place, shown.picture.scale, shown.weights
     shape = rows / columns if pixels is None else pixels.shape[0] / pixels.shape[1]
     if ax is None:
-        figure, ax = new_axes(5.6, 1.4 + min(9.0, max(1.0, 4.2 * shape)))
-        set_alt_text(figure, describe_patches(shown))
+        ax = new_axes(5.6, 1.4 + min(9.0, max(1.0, 4.2 * shape)), describe_patches(shown))
     extent = (-0.5, columns - 0.5, rows - 0.5, -0.5)
     colours, told = scale_colormap(scale), shown.words.replace(": ", "\n", 1)
     blank = np.abs(weights) < least_shown(shown.picture)

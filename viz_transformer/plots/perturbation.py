@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, change_colormap, ink_on
-from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.figures import new_axes, without_frame
 from viz_transformer.plots.labels import label, label_style
 
 if TYPE_CHECKING:
@@ -30,20 +29,10 @@ def plot_spread(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw, for each part of a block, how far each word's output moved.
+    """Draw, for each part of a block, how far each word's output moved: a column a part, a row a word.
 
-    Args:
-        words: the words, one for each row.
-        changed: place of the word whose vector was changed.
-        spread: the parts, one for each column, with the change of each word's output [word], as a
-            share of its length.
-        ax: where to draw; a new figure if None.
-
-    Returns:
-        The axes; its image holds the changes [word, part].
-
-    Raises:
-        UserError: if a part has not one change for each word, or there is no such word.
+    `spread` has for each part the change of each word's output [word], as a share of its length, after the
+    vector of the word at `changed` was changed. The image of the axes holds the changes [word, part].
     """
     if not spread:
         raise UserError("plot_spread was given no part; give {'name': changes, …}")
@@ -55,8 +44,12 @@ def plot_spread(
         )
     moved = np.stack(table, axis=1)  # [word, part]
     if ax is None:
-        figure, ax = new_axes(2.2 + 1.45 * len(table), 1.1 + 0.48 * len(words), close=True)
-        set_alt_text(figure, describe_spread(words, changed, spread))
+        ax = new_axes(
+            2.2 + 1.45 * len(table),
+            1.1 + 0.48 * len(words),
+            describe_spread(words, changed, spread),
+            close=True,
+        )
     colours = change_colormap()
     ax.imshow(moved, cmap=colours, vmin=0, vmax=_MOST, aspect="auto")
     for (row, column), share in np.ndenumerate(moved):
@@ -67,8 +60,7 @@ def plot_spread(
     names = [label(word) + (" ✎" if place == changed else "") for place, word in enumerate(words)]
     ax.set_yticks(range(len(words)), names, **label_style())
     ax.xaxis.tick_top()
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    without_frame(ax)
     ax.set_xlabel(
         "how far each word's output moved, as a share of its length; ✎: the word that was changed",
         color=COLOURS["muted"],

@@ -1,8 +1,8 @@
-"""Softmax: from scores to weights, and how the width of the vectors changes both."""
+"""Softmax: from scores to weights, for one row, for several ways of scoring, and by the width of vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -11,11 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer._bounds import SIZE, real_number, whole_number
 from viz_transformer._numbers import short_number
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import COLOURS, weight_colormap
-from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.colour import COLOURS, ink_in, weight_colormap
+from viz_transformer.plots.figures import new_axes, new_panels, set_alt_text
 from viz_transformer.plots.labels import label, label_style
-from viz_transformer.plots.text_in_files import TextFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +55,7 @@ def plot_softmax(
     times: float = 1.0,
     slopes: bool = False,
 ) -> Figure:
-    """Draw a row of scores on its way to weights: scores, exponentials, weights.
+    """Draw how a row of scores becomes weights: scores, exponentials, weights.
 
     >>> import viz_transformer as vt
     >>> figure = vt.plots.plot_softmax([2.0, 1.0, -1.0], ["the", "cat", "sleeps"], slopes=True)
@@ -90,10 +88,10 @@ def plot_softmax(
     ]
     if slopes:
         steps.append(("slopes w (1 − w)", weights * (1 - weights), _SLOPE, 3))
-    figure, axes = _panels(len(steps), (3.1 * len(steps), 2.9))
+    figure, (axes,) = new_panels(1, len(steps), (3.1 * len(steps), 2.9))
     for ax, (title, values, colour, digits) in zip(axes, steps, strict=True):
         _bars(ax, values, names, colour, digits)
-        _set_title(ax, title)
+        ax.set_title(title, loc="left", weight="bold")
     limit = max(3.0, float(np.abs(row).max())) * 1.25
     axes[0].set_ylim(-limit, limit)
     for ax in axes[1:3]:
@@ -123,14 +121,18 @@ def plot_drawn_scores(scores: ArrayLike, d_k: int, *, power: float = 0.0) -> Fig
         The figure; the image of its second axes holds the weights [query, key].
     """
     every, weights = _divided(scores, d_k, power)
-    figure, (left, right) = _panels(2, (9.2, 3.1), width_ratios=[1.25, 1])
+    figure, ((left, right),) = new_panels(1, 2, (9.2, 3.1), width_ratios=[1.25, 1])
     left.hist(every.ravel(), bins=np.linspace(-60, 60, 81), color=_SCORE)
     left.set(xlim=(-60, 60), yticks=[], xlabel="score")
-    _set_title(left, f"{_quotient(power)} at d_k = {d_k}: variance {short_number(every.var(), 3)}")
+    left.set_title(
+        f"{_quotient(power)} at d_k = {d_k}: variance {short_number(every.var(), 3)}",
+        loc="left",
+        weight="bold",
+    )
     right.imshow(weights[:_ROWS], cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
     right.set(xticks=[], yticks=[], xlabel="key", ylabel="query")
     largest = weights.max(-1).mean()
-    _set_title(right, f"weights; largest of a row, mean {largest:.2f}")
+    right.set_title(f"weights; largest of a row, mean {largest:.2f}", loc="left", weight="bold")
     for ax in (left, right):
         ax.spines[["top", "right", "left"]].set_visible(False)
     set_alt_text(figure, describe_drawn_scores(scores, d_k, power=power))
@@ -152,8 +154,7 @@ def _divided(scores: ArrayLike, d_k: int, power: float) -> tuple[NDArray[Any], N
     whole_number("d_k", d_k, SIZE)
     real_number("power", power, 0, 1)
     every = np.asarray(scores, dtype=float) / float(d_k) ** power
-    parts = np.exp(every - every.max(-1, keepdims=True))
-    return every, parts / parts.sum(-1, keepdims=True)
+    return every, _softmax_of_rows(every)
 
 
 def _quotient(power: float) -> str:
@@ -172,15 +173,15 @@ def plot_score_spread(spreads: Sequence[Spread]) -> Figure:
         spreads: what `experiments.score_spread` measured, one for each width.
     """
     widths = [each.d_k for each in spreads]
-    figure, (left, right) = _panels(2, (9.2, 3.1))
+    figure, ((left, right),) = new_panels(1, 2, (9.2, 3.1))
     _two_lines(left, widths, [e.variance for e in spreads], [e.scaled_variance for e in spreads])
     left.set_yscale("log", base=2)
     left.yaxis.set_major_formatter(lambda x, _: short_number(x))
-    _set_title(left, "variance of the scores")
+    left.set_title("variance of the scores", loc="left", weight="bold")
     weights = [e.largest_weight for e in spreads], [e.largest_scaled_weight for e in spreads]
     _two_lines(right, widths, *weights)
     right.set_ylim(0, 1.02)
-    _set_title(right, "largest weight of a query, mean")
+    right.set_title("largest weight of a query, mean", loc="left", weight="bold")
     first, last = spreads[0], spreads[-1]
     set_alt_text(
         figure,
@@ -204,10 +205,10 @@ def plot_slope_spread(spreads: Sequence[Slopes], ax: Axes | None = None) -> Axes
         ax: where to draw; a new figure if None.
     """
     if ax is None:
-        figure, ax = new_axes(6.4, 3.0)
         last = spreads[-1]
-        set_alt_text(
-            figure,
+        ax = new_axes(
+            6.4,
+            3.0,
             f"At d_k {last.d_k} the median slope is {short_number(last.slope, 2)} from q·k and "
             f"{short_number(last.scaled_slope, 2)} from q·k / √d_k.",
         )
@@ -216,18 +217,8 @@ def plot_slope_spread(spreads: Sequence[Slopes], ax: Axes | None = None) -> Axes
     ax.set_yscale("log")
     ax.set_ylim(1e-6, 1)
     ax.axhline(0.25, color=COLOURS["fill"], linewidth=0.8, linestyle="--")
-    _set_title(ax, "slope of the steepest weight, median")
+    ax.set_title("slope of the steepest weight, median", loc="left", weight="bold")
     return ax
-
-
-def _panels(n: int, size: tuple[float, float], **spacing: Any) -> tuple[Figure, NDArray[Any]]:
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(
-        1, n, figsize=size, layout="constrained", squeeze=False, gridspec_kw=spacing, FigureClass=TextFigure
-    )
-    plt.close(figure)  # a returned figure is shown once; left with pyplot, twice
-    return figure, axes[0]
 
 
 def _bars(
@@ -253,5 +244,62 @@ def _two_lines(ax: Axes, widths: Sequence[int], plain: Sequence[float], scaled: 
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _set_title(ax: Axes, text: str) -> None:
-    ax.set_title(text, loc="left", weight="bold")
+_MOST_COLUMNS = 8  # a wider matrix has no room for the weights in its cells
+
+
+def plot_scorings(scores: Mapping[str, ArrayLike]) -> Figure:
+    """Draw the weights that each way of scoring leads to, side by side.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> scores = np.random.default_rng(0).normal(size=(4, 4))
+    >>> figure = vt.plots.plot_scorings({"as they are": scores, "divided by √d": scores / 2})
+
+    Args:
+        scores: the scores by the name of the way, each ``[query, key]``.
+
+    Returns:
+        A figure with one axes a way, whose image holds the weights ``[query, key]``, coloured from
+        0 to 1. Its title has the standard deviation of the scores.
+
+    Raises:
+        UserError: if there are no scores, or some are no table of finite numbers.
+    """
+    tables = {name: _table(name, each) for name, each in scores.items()}
+    if not tables:
+        raise UserError("plot_scorings was given no scores; give {'dot': scores, …}")
+    n_rows = max(len(table) for table in tables.values())
+    figure, axes = new_panels(1, len(tables), (3.1 * len(tables), 1.1 + 0.3 * n_rows))
+    told = []
+    for ax, (name, table) in zip(axes[0], tables.items(), strict=True):
+        weights = _softmax_of_rows(table)  # [query, key]
+        image = ax.imshow(weights, cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
+        ax.set_title(f"{name}\nscores spread by {table.std():.2f}", loc="left")
+        ax.set(xticks=[], yticks=[])
+        ax.set_xlabel("key →", color=COLOURS["muted"], loc="left")
+        ax.spines[:].set_visible(False)
+        if max(weights.shape) <= _MOST_COLUMNS:
+            for (row, col), weight in np.ndenumerate(weights):
+                colour = ink_in(image, weight)
+                ax.text(col, row, f"{weight:.2f}", ha="center", va="center", color=colour)
+        told.append(
+            f"{name}: scores spread by {table.std():.2f}, largest weight of a row "
+            f"{weights.max(-1).mean():.2f} on average"
+        )
+    axes[0, 0].set_ylabel("← query", color=COLOURS["muted"], loc="top")
+    set_alt_text(figure, f"Heatmaps of weights side by side. {'; '.join(told)}.")
+    return figure
+
+
+def _table(name: str, scores: ArrayLike) -> NDArray[np.float64]:
+    table = np.asarray(scores, dtype=np.float64)
+    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
+        raise UserError(
+            f"the scores of {name!r} have the shape {list(table.shape)}; give finite numbers, [query, key]"
+        )
+    return table
+
+
+def _softmax_of_rows(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    exponentials = np.exp(scores - scores.max(-1, keepdims=True))
+    return exponentials / exponentials.sum(-1, keepdims=True)

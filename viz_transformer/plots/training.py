@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer._numbers import fixed_number, short_number
-from viz_transformer.analysis.learning import entropy_share_over_training, most_sharpened
+from viz_transformer.analysis.measures import entropy_share_over_training, most_sharpened
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, weight_colormap
+from viz_transformer.plots.figures import new_figure, set_alt_text
 from viz_transformer.plots.labels import label, label_font, label_style, visible
-from viz_transformer.plots.text_in_files import TextFigure
 from viz_transformer.trace import KINDS, TASKS, Snapshot, TrainingTrace, attention_of
 
 if TYPE_CHECKING:
@@ -69,13 +68,9 @@ def plot_training(
     Raises:
         UserError: if the training lacks what is wanted.
     """
-    import matplotlib.pyplot as plt
-
     selections = _select(trace, other, moment, sentence, kind, (layer, head), (other_layer, other_head))
     heights = [2.6, *([2.8] * len(selections))]
-    figure = plt.figure(figsize=(12, sum(heights)), layout="constrained", FigureClass=TextFigure)
-    # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
-    plt.close(figure)
+    figure = new_figure(12, sum(heights), layout="constrained")
     parts: NDArray[Any] = np.asarray(figure.subfigures(len(heights), 1, height_ratios=heights))
     top, *strips = parts.flat
     curve, words = top.subplots(1, 2, width_ratios=[1, 1.1])

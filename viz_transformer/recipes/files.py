@@ -307,9 +307,9 @@ class FileTraining:
                         break
         except UserError as error:
             last = (
-                f"the checkpoint of step {self.metrics[-1].step} stands"
+                f"the checkpoint of step {self.metrics[-1].step} is kept"
                 if self.metrics
-                else "nothing was kept"
+                else "no checkpoint was kept"
             )
             raise UserError(f"{error}; {last} in {str(self.folder)!r}") from error
         finally:

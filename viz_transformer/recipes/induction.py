@@ -1,8 +1,8 @@
 """The induction model: two layers of attention alone, trained on random syllables that repeat.
 
-It learns one thing: after a syllable that stood before, what followed it then comes again. Two
+It learns one thing: after a syllable that occurred before, what followed it then comes again. Two
 heads are needed for that, one above the other. A head of the first layer copies to each position
-which token stands before it, and an *induction head* of the second looks for the position whose
+which token is before it, and an *induction head* of the second looks for the position whose
 copy is the token just read. A model of one layer cannot do it.
 """
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from torch import nn
 
 from viz_transformer._text import given_texts
+from viz_transformer.capturing import capture
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.corpus.batches import pad
 from viz_transformer.text_model import log_probs_of
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.tracing import capture
-from viz_transformer.tracing.restore import evaluating
 from viz_transformer.vocabulary import Tokeniser
 
 #: A translation has at most so many tokens more than its source.

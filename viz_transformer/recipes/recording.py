@@ -12,6 +12,7 @@ from torch import nn
 
 from viz_transformer._bounds import MOMENTS, STEPS, at_most
 from viz_transformer._text import shown
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.batches import as_text, batches
 from viz_transformer.corpus.files import TextPair
@@ -22,7 +23,6 @@ from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.recipes.own_translator import OwnTranslator
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import Snapshot, TrainingTrace
-from viz_transformer.tracing.restore import evaluating
 from viz_transformer.training import StepRecord
 from viz_transformer.training.loss import mean_loss
 from viz_transformer.translator import Translator

@@ -37,7 +37,7 @@ def given_array(value: Any, name: str) -> NDArray[Any]:
             entries that are masked.
     """
     try:
-        if not _may_be_array(value):
+        if type(value) is not np.ndarray and not _may_be_array(value):
             raise _no_numbers(value, name)
         check_size(name, getattr(value, "shape", ()), MOST_ELEMENTS)
         if hasattr(value, "detach"):
@@ -54,7 +54,7 @@ def given_array(value: Any, name: str) -> NDArray[Any]:
     span = sum((n - 1) * abs(stride) for n, stride in zip(array.shape, array.strides, strict=True))
     if span + array.itemsize < array.nbytes:
         check_size(name, array.shape, _MOST_REPEATED)
-    if _is_masked(value):
+    if type(value) is not np.ndarray and _is_masked(value):
         raise UserError(f"{name} is a masked array; give a value for its hidden entries: array.filled(0)")
     return array
 

@@ -79,7 +79,7 @@ class LogitAttribution:
 
     Attributes:
         tokens: the prompt, [position].
-        position: where the logit stands, from 0; of a classifier, the class token.
+        position: where the logit is, from 0; of a classifier, the class token.
         token: the next token, or the class, that the logit scores.
         against: the token whose logit is subtracted, or None.
         heads: what each head adds, float32 [layer, head].
@@ -267,11 +267,7 @@ class ScoreParts:
 
 
 def _freeze(record: Any, **shapes: tuple[int, ...]) -> None:
-    """Check each array's shape, and keep a read-only copy.
-
-    Raises:
-        UserError: if one has another shape.
-    """
+    """Check each array's shape, and keep a read-only copy."""
     for name, shape in shapes.items():
         array = np.array(getattr(record, name))  # a copy: what was found does not change later
         if array.shape != shape:

@@ -11,10 +11,10 @@ import numpy as np
 
 from viz_transformer._shared import SHARED
 from viz_transformer.errors import UserError
+from viz_transformer.trace.field_types import check_types
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace
 from viz_transformer.trace.summary import search_as_text
-from viz_transformer.trace.typed import check_types
 
 #: What may become of a candidate.
 STATUSES = tuple(SHARED["statuses"])

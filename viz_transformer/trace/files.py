@@ -1,4 +1,4 @@
-"""Files of traces: one ``.npz`` of arrays and JSON, nothing pickled, written whole or not at all."""
+"""Files of traces: one ``.npz`` of arrays and JSON, without pickles, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -81,11 +81,7 @@ def load_trace(
 
 
 def _refuse_oversized(path: Path, name: str) -> None:
-    """Refuse a file that would take far more memory than its own size, before any of it is read.
-
-    Raises:
-        ValueError: if it would.
-    """
+    """Refuse a file that would take far more memory than its own size, before any of it is read."""
     with zipfile.ZipFile(path) as archive:
         sizes = {each.filename: each.file_size for each in archive.infolist()}
     most = unpacked_limit(path.stat().st_size)

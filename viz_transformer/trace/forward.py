@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -131,10 +131,12 @@ class ForwardTrace:
                 (None, None, n_queries, n_keys),
                 f"[layer, head, {kind.query}={n_queries}, {kind.key}={n_keys}]",
             )
-            self._set_numbers(f"{kind.name}_layers", "layer", [kind.name], axis=0)
-            if kind.query == kind.key:
+            if getattr(self, f"{kind.name}_layers") is not None:
+                self._set_numbers(f"{kind.name}_layers", "layer", [kind], axis=0)
+            if getattr(self, f"{kind.name}_position_bias", None) is not None:
                 self._set_bias(kind, lengths[kind.query])
-        self._set_numbers("heads", "head", self.kinds, axis=1)
+        if self.heads is not None:
+            self._set_numbers("heads", "head", KINDS.values(), axis=1)
         object.__setattr__(
             self, "sinks", tuple(find_kind(kind).name for kind in given_texts(self.sinks, "sinks"))
         )
@@ -144,15 +146,22 @@ class ForwardTrace:
             n_positions = lengths["source"] or lengths["target"]
             object.__setattr__(self, "patches", _checked_patches(self.patches, n_positions))
         for side, length in lengths.items():
-            self._set_words(f"{side}_words", length)
-            self._set_segments(f"{side}_segments", length)
+            if getattr(self, f"{side}_words") is not None:
+                self._set_words(f"{side}_words", length)
+            if getattr(self, f"{side}_segments") is not None:
+                self._set_segments(f"{side}_segments", length)
             self._set_array(f"{side}_positions", (length, None), f"[{side}={length}, d_model]")
 
     def _set_array(self, name: str, shape: tuple[int | None, ...], wanted: str) -> None:
         value = getattr(self, name)
         if value is None:
             return
-        array = _as_read_only(value, name)
+        array = given_array(value, name)
+        dtype = "float16" if array.dtype == np.float16 else "float32"
+        if array.dtype != dtype or not never_changes(array):
+            with np.errstate(over="ignore"):  # what becomes infinite is refused
+                array = np.array(array, dtype=dtype)
+            array.setflags(write=False)
         fits = array.ndim == len(shape) and all(
             want in (None, have) for want, have in zip(shape, array.shape, strict=True)
         )
@@ -169,9 +178,7 @@ class ForwardTrace:
         object.__setattr__(self, name, array)
 
     def _set_bias(self, kind: Kind, length: int) -> None:
-        name, weights = f"{kind.name}_position_bias", self.attention(kind.name)
-        if getattr(self, name) is None:
-            return
+        name, weights = f"{kind.name}_position_bias", getattr(self, kind.field)
         n_layers, n_heads = (None, None) if weights is None else weights.shape[:2]
         self._set_array(
             name,
@@ -184,12 +191,11 @@ class ForwardTrace:
                 "give it one for each layer of the attention, or one that all share"
             )
 
-    def _set_numbers(self, name: str, what: str, kinds: Sequence[str], axis: int) -> None:
+    def _set_numbers(self, name: str, what: str, kinds: Iterable[Kind], axis: int) -> None:
         given = getattr(self, name)
-        if given is None:
-            return
         numbers = given_sequence(given)
-        sizes = {kind: weights.shape[axis] for kind in kinds if (weights := self.attention(kind)) is not None}
+        weights = {kind.name: getattr(self, kind.field) for kind in kinds}
+        sizes = {kind: each.shape[axis] for kind, each in weights.items() if each is not None}
         whole = all(isinstance(each, int | np.integer) and each >= 0 for each in numbers)
         if not whole or len(set(numbers)) != len(numbers) or set(sizes.values()) != {len(numbers)}:
             raise UserError(
@@ -199,10 +205,7 @@ class ForwardTrace:
         object.__setattr__(self, name, tuple(map(int, numbers)))
 
     def _set_words(self, name: str, length: int) -> None:
-        words = getattr(self, name)
-        if words is None:
-            return
-        words = given_sequence(words)
+        words = given_sequence(getattr(self, name))
         numbers = [word for word in words if word is not None]
         if len(words) != length or not all(type(word) is int and word >= 0 for word in numbers):
             raise UserError(
@@ -224,8 +227,6 @@ class ForwardTrace:
 
     def _set_segments(self, name: str, length: int) -> None:
         given = getattr(self, name)
-        if given is None:
-            return
         segments = given_sequence(given)
         if len(segments) != length or not all(
             isinstance(each, int | np.integer) and each in (0, 1) for each in segments
@@ -239,7 +240,7 @@ class ForwardTrace:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The attention kinds present, in the order encoder, decoder, cross."""
-        return tuple(kind for kind in KINDS if self.attention(kind) is not None)
+        return tuple(name for name, kind in KINDS.items() if getattr(self, kind.field) is not None)
 
     def attention(self, kind: str) -> FloatArray | None:
         """Return the weights of one kind, float32 ``[layer, head, query, key]``, or None.
@@ -326,11 +327,7 @@ def _unpack(tokens: dict[str, Any], arrays: dict[str, Any]) -> ForwardTrace:
 
 
 def _checked_patches(given: Any, n_positions: int) -> Patches:
-    """Return places of patches as whole numbers.
-
-    Raises:
-        UserError: if one has no room among so many positions.
-    """
+    """Return places of patches as whole numbers."""
     patches = tuple(map(given_sequence, given_sequence(given)))
     for place in patches:
         is_whole = all(type(each) is int or isinstance(each, np.integer) for each in place)
@@ -404,15 +401,3 @@ def shares_of(trace: ForwardTrace, kind: str) -> FloatArray:
             f"trace.attention({kind!r})"
         )
     return attention_of(trace, kind)
-
-
-def _as_read_only(value: Any, name: str) -> FloatArray:
-    """Return an array that does not change later: a copy, unless it is constant already."""
-    given = given_array(value, name)
-    dtype = "float16" if given.dtype == np.float16 else "float32"
-    if given.dtype == dtype and never_changes(given):
-        return given
-    with np.errstate(over="ignore"):  # what becomes infinite is refused
-        array: NDArray[Any] = np.array(given, dtype=dtype)
-    array.setflags(write=False)
-    return array

@@ -121,7 +121,7 @@ def _sides(trace: ForwardTrace) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _shortened(tokens: tuple[str, ...]) -> str:
-    """Join tokens by spaces, as many as stand in a line; what would break the line is escaped."""
+    """Join tokens by spaces, as many as fit in a line; what would break the line is escaped."""
     text = ""
     for token in tokens:
         shown = token if token.isprintable() else repr(token)[1:-1]

@@ -14,7 +14,7 @@ def running_text(tokens: Sequence[str]) -> str:
     """Return tokens as readable text: pieces of words joined, words separated by spaces.
 
     Pieces are recognised by the marks before tokens that begin a word; without any such mark,
-    every token is a word or a punctuation mark. A special token such as ``<eos>`` stands apart.
+    every token is a word or a punctuation mark. A special token such as ``<eos>`` is kept apart.
 
     >>> from viz_transformer.trace import running_text
     >>> running_text(("▁Ein", "▁Lie", "ge", "stuhl", "<eos>"))

@@ -11,10 +11,10 @@ import numpy as np
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace.arrays import given_array
+from viz_transformer.trace.field_types import check_types
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of, shares_of
 from viz_transformer.trace.kinds import KINDS
-from viz_transformer.trace.typed import check_types
 
 _TOKENS = ("source_tokens", "target_tokens", "output_tokens", "source_words", "target_words")
 

@@ -31,7 +31,7 @@ _CHECKSUM = "sha256"
 def save_state(
     run: Run, path: str | os.PathLike[str], facts: Facts | None = None, average: WeightAverage | None = None
 ) -> Path:
-    """Write all that the next step depends on; the file that was there stands until then.
+    """Write all that the next step depends on; the file that was there stays until then.
 
     >>> from viz_transformer.config import ModelConfig, TrainConfig
     >>> from viz_transformer.training import Run, make_model, save_state

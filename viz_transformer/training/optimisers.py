@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
 from viz_transformer.config import TrainConfig
-from viz_transformer.model.stacks import Decoder, Encoder
+from viz_transformer.model.layers import Decoder, Encoder
 
 
 def make_optimisers(model: nn.Module, config: TrainConfig, fused: bool) -> tuple[Optimizer, ...]:

@@ -244,7 +244,7 @@ def checked_device(name: str | torch.device) -> torch.device:
     """Return the device of that name.
 
     Raises:
-        UserError: if torch knows none, or this machine has none.
+        UserError: if torch or this machine has none.
     """
     try:
         device = torch.device(name)

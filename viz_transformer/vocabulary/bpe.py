@@ -98,7 +98,7 @@ def make_dropout_segmenter(
 ) -> Callable[[str], tuple[int, ...]]:
     """Return a function that segments a word into ids, differently each time (BPE-dropout).
 
-    Whenever two pieces are to be merged, each place where that could be is left out with the
+    Whenever two pieces could be merged, each place where that could be is left out with the
     probability `dropout`. A character that is no piece is its bytes, as in `make_segmenter`.
 
     Raises:

@@ -111,7 +111,7 @@ class Subwords(Tokeniser):
         return isinstance(other, Subwords) and self.tokens == other.tokens and self._merges == other._merges
 
     def words(self, side: Side = "source") -> tuple[str, ...]:
-        """Return what may stand in a sentence of either side: all pieces, without the bytes."""
+        """Return what may be in a sentence of either side: all pieces, without the bytes."""
         return self.tokens[_N_FIXED:]
 
     def words_of(self, text: str, side: Side = "source") -> list[str]:

@@ -42,7 +42,7 @@ class Tokeniser(ABC):
 
     @abstractmethod
     def words(self, side: Side = "source") -> tuple[str, ...]:
-        """Return the tokens that may stand in a sentence of one side."""
+        """Return the tokens that may be in a sentence of one side."""
 
     @abstractmethod
     def words_of(self, text: str, side: Side = "source") -> list[str]:

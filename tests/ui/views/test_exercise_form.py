@@ -103,7 +103,7 @@ def test_each_kind_is_answered_checked_and_kept(lesson: Page) -> None:
 
     invariant = form(lesson, "6.1").get_by_role("button", name="invariant", exact=True)
     form(lesson, "6.1").get_by_role("button", name="equivariant").click()
-    expect(told(lesson, "6.1")).to_contain_text("Not yet. That is what the vectors are")
+    expect(told(lesson, "6.1")).to_contain_text("Not yet. That is true of the vectors")
     invariant.click()
     expect(told(lesson, "6.1")).to_contain_text("Right.")
 
@@ -239,7 +239,7 @@ def test_faulty_lines_are_chosen_and_changed_by_keys_and_kept(lesson: Page) -> N
     check = asked.get_by_role("button", name="Check")
     check.press("Enter")
     expect(asked.get_by_role("alert")).to_have_text(
-        "Nothing is changed yet: choose a line, and what should be in its place."
+        "No line is changed yet: choose one, and what should be in its place."
     )
     lines, instead = asked.get_by_role("option"), asked.get_by_role("group", name="in place of the chosen")
     lines.first.focus()
@@ -251,11 +251,11 @@ def test_faulty_lines_are_chosen_and_changed_by_keys_and_kept(lesson: Page) -> N
     )
     instead.get_by_role("button", name="copy.deepcopy").press("Enter")
     check.press("Enter")
-    expect(told(lesson, "clinic.12")).to_contain_text("✗ Not yet. It still gives back None")
+    expect(told(lesson, "clinic.12")).to_contain_text("✗ Not yet. It still returns None")
     lines.filter(has_text="x = layer(x)").focus()
     instead.get_by_role("button", name="return x").press("Enter")
     check.press("Enter")
-    expect(told(lesson, "clinic.12")).to_contain_text("✗ Not yet. Six layers now, and all of them begin with")
+    expect(told(lesson, "clinic.12")).to_contain_text("✗ Not yet. There are six layers now, but all have")
     lines.filter(has_text="make_layer()] * n_layers").focus()
     instead.get_by_role("button", name="ModuleList([make_layer() for").press("Enter")
     check.press("Enter")

@@ -27,7 +27,7 @@ class Step(NamedTuple):
     """One call of torch.
 
     Attributes:
-        line: the line of code that it stands in.
+        line: the line of code that it is in.
         operation: what torch was asked to do.
         inputs: the shape of each tensor that went in, but for a module's parameters.
         output: the shape of what came out, or the error.

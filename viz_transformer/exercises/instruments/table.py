@@ -19,11 +19,11 @@ _ALARM = (
 
 
 class Cell(NamedTuple):
-    """What stands in one place of a table.
+    """One place of a table.
 
     Attributes:
         text: the words or the number.
-        alarm: whether it is to catch the eye.
+        alarm: whether it is marked.
         code: whether it is a piece of code.
     """
 
@@ -33,7 +33,7 @@ class Cell(NamedTuple):
 
 
 class Table:
-    """Something that is shown as a table; a subclass says what stands in it."""
+    """Something that is shown as a table; a subclass gives its contents."""
 
     def headings(self) -> Sequence[str]:
         """Return the heading of each column."""
@@ -58,7 +58,7 @@ class Table:
         return "\n".join([*aligned, self.verdict()])
 
     def __repr__(self) -> str:
-        """Return the table: at a prompt it is what one wants to see."""
+        """Return the table: a prompt shows this."""
         return str(self)
 
     def widget(self) -> ipywidgets.Widget:

@@ -19,7 +19,7 @@ from viz_transformer.interpreting.layer_steps import layer_steps
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.model import EncoderOnly, Transformer, attend
 from viz_transformer.model.autoregressive import AutoregressiveModel
-from viz_transformer.model.families.embedding import Embedding
+from viz_transformer.model.families import Embedding
 from viz_transformer.model.layers import DecoderLayer, FeedForward, Residual
 from viz_transformer.model.masks import causal_mask
 from viz_transformer.model.positional import embedding_scale, make_positions, sinusoidal_encoding
@@ -79,7 +79,7 @@ def architecture(
 
 
 def architecture_of_text(model: Any, text: str, engine: str | None = None) -> Architecture:
-    """Return the picture of a text as it stands, which a language model does not continue: its last step.
+    """Return the picture of a text as it is, which a language model does not continue: its last step.
 
     Args:
         model: as in `architecture`, as the others.

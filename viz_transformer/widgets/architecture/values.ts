@@ -1,6 +1,8 @@
 // The numbers in the boxes, as a reply carries them.
 
 import type { Box, Stack } from "./steps.ts";
+import { float32Row, numbersOf } from "../base/bytes.ts";
+import { indices } from "../base/scales.ts";
 
 export interface Reply {
   source: string[] | null;
@@ -24,8 +26,7 @@ export function tokensOf(reply: Reply, stack: Stack): string[] {
 /** A word's vector after a box, [d_model]; empty where the box makes none. */
 export function vectorOf(reply: Reply, key: string, row: number, dModel: number): number[] {
   const view = reply.vectors[key];
-  if (!view) return [];
-  return Array.from({ length: dModel }, (_, i) => view.getFloat32(4 * (row * dModel + i), true));
+  return view ? float32Row(view, row, dModel) : [];
 }
 
 /** The weights of one word in every head, [head][key]. */
@@ -33,10 +34,8 @@ export function weightsOf(reply: Reply, { key, part, stack }: Box, row: number, 
   const view = reply.weights[key];
   const nQueries = tokensOf(reply, stack).length;
   const nKeys = part === "cross_attention" ? tokensOf(reply, "encoder").length : nQueries;
-  const at = (head: number, column: number) =>
-    view?.getFloat32(4 * ((head * nQueries + row) * nKeys + column), true) ?? 0;
-  return Array.from({ length: nHeads }, (_, head) =>
-    Array.from({ length: nKeys }, (_key, column) => at(head, column)),
+  return indices(nHeads).map((head) =>
+    view ? float32Row(view, head * nQueries + row, nKeys) : new Array<number>(nKeys).fill(0),
   );
 }
 
@@ -52,10 +51,9 @@ export function drawnWeights(heads: readonly number[][], head: number | null): n
 export function colourLimit(reply: Reply, key: string): number {
   const view = reply.vectors[key];
   if (!view) return 1;
-  const n = view.byteLength / 4;
-  let sum = 0;
-  for (let i = 0; i < n; i++) sum += view.getFloat32(4 * i, true) ** 2;
-  return 2.5 * Math.sqrt(sum / n) || 1;
+  const values = numbersOf(view, Float32Array);
+  const squares = values.reduce((sum, value) => sum + value ** 2, 0);
+  return 2.5 * Math.sqrt(squares / values.length) || 1;
 }
 
 /** The chosen word of each stack: the row if it has come. Else the newest of the decoder; the gap, or the second. */

@@ -2,6 +2,7 @@
 
 import { css, type Theme, weightRgb } from "./colour.ts";
 import { markMeaning, percent, shortened, visible } from "./text.ts";
+import { Button } from "./controls.tsx";
 
 const LETTERS = 24; // of a name
 
@@ -37,16 +38,14 @@ export function Bars({ theme, label, bars, kind, named, chosen, onChoose }: Bars
       {bars.map(([name, share, { told, colour, isMasked = false, role = all } = {}], index) => (
         <li key={`${index} ${name}`}>
           {onChoose ? (
-            <button
-              type="button"
+            <Button
               class={`vt-bar-name ${role}`}
               aria-pressed={index === chosen}
               title={markMeaning(name) ?? visible(name)}
-              data-lm-suppress-shortcuts="true"
               onClick={() => onChoose(index)}
             >
               <bdi>{shortened(name, LETTERS)}</bdi>
-            </button>
+            </Button>
           ) : (
             <bdi class={`vt-bar-name ${role}`}>{shortened(name, LETTERS)}</bdi>
           )}

@@ -20,7 +20,7 @@ def bundle(module: str | Path) -> str | VirtualFileContents:
     """Return the built script of a widget.
 
     Args:
-        module: the ``__file__`` of the Python module, beside which the script stands.
+        module: the ``__file__`` of the Python module, beside which the script is.
     """
     return followed(lambda: built(f"{Path(module).parent.name}.js"))
 

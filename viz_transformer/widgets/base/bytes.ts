@@ -51,6 +51,10 @@ export function numbersOf<T>(
   return new Type((buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength));
 }
 
+/** A row of a table of little-endian float32, `width` numbers. */
+export const float32Row = ({ buffer, byteOffset }: DataView, row: number, width: number): number[] =>
+  Array.from(numbersOf(new DataView(buffer, byteOffset + 4 * row * width, 4 * width), Float32Array));
+
 /**
  * For each of `size` pixels, the first cell beneath it and the one after the last; the pixels
  * begin at `start` of the `whole` that show all cells. No cell is beneath two where pixels are few.

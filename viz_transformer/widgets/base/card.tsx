@@ -1,6 +1,6 @@
 // A card: a question in a text, what it is answered with, and what is said of the answer.
 
-import type { ComponentChildren, JSX } from "preact";
+import type { ComponentChildren } from "preact";
 
 interface FieldProps {
   label: string;
@@ -34,11 +34,6 @@ export function NumberField({ label, isWrong = false, onInput, onEnter, ...rest 
       {...rest}
     />
   );
-}
-
-/** A button that keeps its keys from the notebook. */
-export function Push(props: JSX.IntrinsicElements["button"]) {
-  return <button type="button" data-lm-suppress-shortcuts="true" {...props} />;
 }
 
 /** Why what was typed is no answer, beside where it was typed. */

@@ -1,6 +1,11 @@
-// Controls with their names: a slider, a menu, a switch, and a few choices side by side.
+// Controls: a button, and with their names a slider, a menu, a switch, and a few choices side by side.
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
+
+/** A button that keeps its keys from the notebook. */
+export function Button(props: JSX.IntrinsicElements["button"]) {
+  return <button type="button" data-lm-suppress-shortcuts="true" {...props} />;
+}
 
 interface RangeProps {
   label: ComponentChildren;
@@ -89,16 +94,14 @@ interface SwitchProps {
 
 export function Switch({ label, on, isChanged = false, onChange }: SwitchProps) {
   return (
-    <button
-      type="button"
+    <Button
       role="switch"
       class={`vt-toggle ${isChanged ? "vt-of-you" : ""}`}
       aria-checked={on}
-      data-lm-suppress-shortcuts="true"
       onClick={() => onChange(!on)}
     >
       {label}
-    </button>
+    </Button>
   );
 }
 
@@ -116,15 +119,9 @@ export function Tabs<Value>({ label, isLabelled = false, options, value, onChoos
   const tabs = (
     <span class="vt-tabs" role="group" aria-label={label}>
       {options.map(([each, name]) => (
-        <button
-          type="button"
-          key={name}
-          aria-pressed={each === value}
-          data-lm-suppress-shortcuts="true"
-          onClick={() => onChoose(each)}
-        >
+        <Button key={name} aria-pressed={each === value} onClick={() => onChoose(each)}>
           {name}
-        </button>
+        </Button>
       ))}
     </span>
   );

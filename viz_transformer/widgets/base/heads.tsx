@@ -8,6 +8,7 @@ import { moveHead } from "./head_grid.ts";
 import { type HeadPlace, sameHead } from "./kinds.ts";
 import { indices } from "./scales.ts";
 import { paintPixels } from "./canvas.ts";
+import { Button } from "./controls.tsx";
 
 const MANY = 6; // heads of a layer: above more than these no numbers stand
 
@@ -102,8 +103,7 @@ function Small({
     paintWeights(node.current!, weightsOf(place.layer, place.head), [rows, cols], theme);
   }, [...painted, theme]);
   return (
-    <button
-      type="button"
+    <Button
       class="vt-head-button"
       data-head={`${place.kind} ${place.layer} ${place.head}`}
       data-chosen={sameHead(place, chosen)}
@@ -112,12 +112,11 @@ function Small({
       aria-label={label}
       title={label}
       tabIndex={sameHead(place, chosen) ? 0 : -1}
-      data-lm-suppress-shortcuts="true"
       onClick={() => onPress(place)}
     >
       <canvas ref={node} />
       {sign}
-    </button>
+    </Button>
   );
 }
 

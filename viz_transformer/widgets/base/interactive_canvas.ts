@@ -128,7 +128,7 @@ export function addCanvas(node: HTMLElement, label: string, redraw: () => void) 
   return {
     canvas,
     announce: ariaGrid(canvas),
-    // As the listeners of `gestures.js` take it.
+    // As the listeners of gestures take it.
     view: { listen, redraw },
     close: () => {
       for (const stop of stops) stop();

@@ -14,8 +14,8 @@ from torch import nn
 from viz_transformer._text import given_text
 from viz_transformer.engine.page_model import PageModel, digest_of
 from viz_transformer.errors import UserError
-from viz_transformer.huggingface_scores import HuggingFaceScores
 from viz_transformer.huggingface_text import HuggingFaceReader, HuggingFaceText, is_huggingface
+from viz_transformer.interpreting.scored_model import HuggingFaceScores
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.vocabulary import Vocabulary

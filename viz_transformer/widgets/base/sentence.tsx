@@ -2,7 +2,7 @@
 
 import { consume, hasModifier } from "./keys.ts";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Choice } from "./controls.tsx";
+import { Button, Choice } from "./controls.tsx";
 import type { Settable } from "./prose_links.ts";
 import { markMeaning, shortened, visible } from "./text.ts";
 
@@ -47,18 +47,16 @@ export function Chips({
       }}
     >
       {tokens.map((token, index) => (
-        <button
-          type="button"
+        <Button
           class={`vt-chip vt-of-${isQuery && index === chosen ? "query" : kind} ${index < there ? "" : "vt-to-come"}`}
           key={`${index} ${token}`}
           tabIndex={index === at ? 0 : -1}
           aria-pressed={index === chosen}
           title={markMeaning(token) ?? visible(token)}
-          data-lm-suppress-shortcuts="true"
           onClick={() => onChoose?.(index)}
         >
           <bdi>{visible(token)}</bdi>
-        </button>
+        </Button>
       ))}
     </span>
   );

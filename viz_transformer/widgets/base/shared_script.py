@@ -36,7 +36,7 @@ class SharedScript(anywidget.AnyWidget):
 def shared_script(script: object, style: str) -> SharedScript | None:
     """Return the widget of a script and a style: the one that there is already, if it was not closed.
 
-    None outside a Jupyter kernel, where nothing is saved and one process may serve many pages, each with
+    None outside a Jupyter kernel, where no state is saved and one process may serve many pages, each with
     widgets of its own (marimo); and for a script that follows its file, see `hot_reload`.
     """
     if not in_kernel() or not isinstance(script, str):

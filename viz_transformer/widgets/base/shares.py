@@ -15,7 +15,7 @@ class Shares:
 
     Attributes:
         traits: by the studio's names the view's: ``"row"``, or ``"explorer.head"`` of a view inside it. Where
-            kind and layer are one trait, it stands under ``"place"`` (see `View.shared_places`).
+            kind and layer are one trait, it is under ``"place"`` (see `View.shared_places`).
         news: what else is set when another choice is carried in.
         where: the values of traits with which the view shows the sentence of all rooms. They are set with
             `news`, and with others the view gives nothing.

@@ -100,7 +100,7 @@ def check_index(name: str, value: Any, size: int, *, owner: str = "here there ar
     Args:
         name: of the trait.
         value: what is set; None, for no choice, is accepted.
-        size: how many there are to choose from.
+        size: the number of choices.
         owner: who has them, and a verb, for the message: ``"this mask has"``.
 
     Raises:

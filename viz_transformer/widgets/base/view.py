@@ -17,13 +17,13 @@ from ipywidgets import widget_serialization
 
 from viz_transformer._work import Stopped, Work
 from viz_transformer.errors import UserError
+from viz_transformer.widgets.base.cell_thread import on_cell_thread
 from viz_transformer.widgets.base.paced_changes import PacedChanges
 from viz_transformer.widgets.base.requests import Schema, check_reply, check_request
 from viz_transformer.widgets.base.shared_script import LOADER, SharedScript, shared_script
 from viz_transformer.widgets.base.shares import Shares
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.base.traits import SelectionError
-from viz_transformer.widgets.base.turns import in_turn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -164,7 +164,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
         return 0
 
     def shared_places(self) -> dict[str, str]:
-        """Return where each attention stands, by kind and layer: ``{"encoder 1": "encoder.1.attention"}``."""
+        """Return where each attention is, by kind and layer: ``{"encoder 1": "encoder.1.attention"}``."""
         return {}
 
     def heading(self) -> str:
@@ -204,7 +204,7 @@ class View(StaticFallbackMixin, PacedChanges, anywidget.AnyWidget):
             return
         if isinstance(content, dict) and isinstance(content.get("id"), str):
             self._works.setdefault(content["id"], self._work(content["id"]))
-        in_turn(handle)
+        on_cell_thread(handle)
 
     def _is_read(self, content: Any) -> bool:
         """Return whether a message of the page only reads what the view holds."""

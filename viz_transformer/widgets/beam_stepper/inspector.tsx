@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { Bars } from "../base/bars.tsx";
-import { Choice } from "../base/controls.tsx";
+import { Button, Choice } from "../base/controls.tsx";
 import { Doors } from "../base/doors.tsx";
 import { Code } from "../base/python_code.tsx";
 import type { Frame } from "../base/stage_view.tsx";
@@ -192,14 +192,12 @@ function Candidates({ frame, result, step, explained, onChoose }: InspectorProps
       <ol>
         {all.map((each, index) => (
           <li key={`${index}`}>
-            <button
-              type="button"
+            <Button
               aria-pressed={step === explained.step && index === explained.index}
-              data-lm-suppress-shortcuts="true"
               onClick={() => onChoose({ step, index })}
             >
               <bdi class="vt-of-query">{visible(runningText(result.texts[step][index]))}</bdi>
-            </button>
+            </Button>
             <span>
               {result.sampled
                 ? `probability ${tokenChance(each).toFixed(3)}, drawn with ${(each.share ?? 0).toFixed(3)}`

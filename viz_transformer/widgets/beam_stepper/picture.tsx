@@ -23,6 +23,7 @@ import {
 } from "./candidates.ts";
 import { type Box, type Branch, layOut, type River, type Room } from "./river.ts";
 import { describeCandidate, markOf } from "./sentences.ts";
+import { Button } from "../base/controls.tsx";
 
 const MOST_TO_COME = 3; // lanes of words to come
 
@@ -273,15 +274,13 @@ function Leaf({ scene, step, index, kind, style, onPress, children }: LeafProps)
   const candidate = result.steps[step][index];
   const also = greedy[step]?.has(index) ? " Greedy search writes this too." : "";
   return (
-    <button
-      type="button"
+    <Button
       class={`${kind} vt-${candidate.status} ${step === explained.step && index === winner ? "vt-rival" : ""}`}
       data-step={step}
       data-index={index}
       tabIndex={isChosen ? 0 : -1}
       aria-pressed={isChosen}
       title={`${describeCandidate(candidate, result.texts[step][index])}${also}`}
-      data-lm-suppress-shortcuts="true"
       style={style}
       onClick={(event) => {
         if (!onPress) return;
@@ -290,7 +289,7 @@ function Leaf({ scene, step, index, kind, style, onPress, children }: LeafProps)
       }}
     >
       {children}
-    </button>
+    </Button>
   );
 }
 

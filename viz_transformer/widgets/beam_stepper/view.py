@@ -247,8 +247,8 @@ class BeamStepper(View):
 
     def figure(self) -> Figure:
         """Return what the view shows now as a matplotlib figure."""
-        from viz_transformer.plots.alt_text import set_alt_text
         from viz_transformer.plots.beam import plot_beam, plot_distribution
+        from viz_transformer.plots.figures import set_alt_text
 
         plot = plot_distribution if is_sampled(self.search) else plot_beam
         figure = cast("Figure", plot(self.search, self.shown_step).figure)

@@ -30,6 +30,7 @@ import { searches } from "./searches.ts";
 import { describeProblem, formatNats, headlineOf, lineOf } from "./sentences.ts";
 import { TRAITS } from "./traits.ts";
 import { type Way, waysOf } from "./ways.ts";
+import { Problem } from "../base/card.tsx";
 
 /** A number that a search is made with: its trait, name, least and most of the slider, step, and which end is all. */
 type Setting = readonly [
@@ -120,11 +121,7 @@ function BeamStepper(frame: Frame<Traits>) {
       header={
         <>
           <Words now={now} node={node} edit={edit} />
-          {failure && (
-            <p class="vt-problem" role="alert">
-              {describeProblem(failure, carried, now.result.request)}
-            </p>
-          )}
+          {failure && <Problem>{describeProblem(failure, carried, now.result.request)}</Problem>}
         </>
       }
       headline={<Pieces pieces={headlineOf(now.result, now.step)} />}

@@ -1,6 +1,7 @@
 // What a reply says: how far each word's output moves in each part of a block.
 
 import { named, type Piece } from "../base/text.ts";
+import { float32Row } from "../base/bytes.ts";
 
 /** What the rounding of float32 may move a vector by, as a share of its length; as in plots/perturbation.py. */
 export const UNMOVED = 1e-5;
@@ -18,9 +19,7 @@ export interface Reply {
 /** How far each word moves in each part when one word is changed, [part][word]. */
 export function movesOf({ tokens, parts, spread }: Reply, changed: number): number[][] {
   const n = tokens.length;
-  return parts.map((_, part) =>
-    tokens.map((_word, word) => spread.getFloat32(4 * ((part * n + changed) * n + word), true)),
-  );
+  return parts.map((_, part) => float32Row(spread, part * n + changed, n));
 }
 
 /** A move as text; what did not move is a plain 0, and what moved is never 0.00. */

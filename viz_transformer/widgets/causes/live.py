@@ -59,7 +59,7 @@ def patch_lens(
     Args:
         model: of Hugging Face's a causal language model, a masked one such as BERT, an encoder–decoder, or a
             classifier; or one of ours, a translator, language model or masked language model among them.
-        clean: the prompt whose answer is to come back.
+        clean: the prompt whose answer is restored.
         corrupted: a prompt of as many tokens that leads to another answer.
         metric: what is measured, as in `vt.attribution.patching`; by default the logit of what the model
             writes after the clean prompt, minus that of what it writes after the corrupted one.
@@ -67,7 +67,7 @@ def patch_lens(
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``: which heads are patched, and which stream; by
             default as in `vt.attribution.patching`.
         target: of an encoder–decoder, the words that it has written so far in both runs.
-        position: where the logits stand; by default at the one gap of a masked model, or else at the end.
+        position: where the logits are; by default at the one gap of a masked model, or else at the end.
 
     Raises:
         UserError: as `vt.attribution.patching`.

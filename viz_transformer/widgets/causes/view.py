@@ -217,7 +217,7 @@ class Causes(View):
     def _check_patches(self, proposal: dict[str, Any]) -> list[dict[str, int]]:
         given = proposal["value"]
         if given and self.picture not in PATCHED:
-            raise SelectionError(f"patches={given!r:.60}, but nothing is patched in picture={self.picture!r}")
+            raise SelectionError(f"patches={given!r:.60}, but no part is patched in picture={self.picture!r}")
         if len(given) > _MOST_PATCHES:
             raise SelectionError(f"patches holds {len(given)}; give at most {_MOST_PATCHES}")
         for each in given:

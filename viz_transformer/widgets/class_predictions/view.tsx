@@ -1,9 +1,9 @@
 // The predictions of a class: how many gave each answer, before and after a discussion.
 
-import { Choice } from "../base/controls.tsx";
+import { Button, Choice } from "../base/controls.tsx";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import { percent } from "../base/text.ts";
+import { counted, percent } from "../base/text.ts";
 import { TRAITS, type Traits } from "./traits.ts";
 
 function ClassPredictions(frame: Frame<Traits>) {
@@ -25,22 +25,12 @@ function ClassPredictions(frame: Frame<Traits>) {
             value={one.name}
             onChoose={(name) => frame.set({ shown: name })}
           />
-          <button
-            type="button"
-            data-lm-suppress-shortcuts="true"
-            disabled={one === all[0]}
-            onClick={() => step(-1)}
-          >
+          <Button disabled={one === all[0]} onClick={() => step(-1)}>
             ‹ Before
-          </button>
-          <button
-            type="button"
-            data-lm-suppress-shortcuts="true"
-            disabled={one === all.at(-1)}
-            onClick={() => step(1)}
-          >
+          </Button>
+          <Button disabled={one === all.at(-1)} onClick={() => step(1)}>
             Next ›
-          </button>
+          </Button>
         </>
       }
       headline={headlineOf(one)}
@@ -125,13 +115,6 @@ function Inspector({ one: { options, first, after } }: { one: Counted }) {
   );
 }
 
-export default stageView<Traits>({
-  name: "class-predictions",
-  label: ({ shown }) => `Predictions of a class, ${shown}`,
-  traits: TRAITS,
-  draw: ClassPredictions,
-});
-
 /** A prediction, and how many gave each answer; see live.py. */
 export interface Counted {
   name: string;
@@ -142,21 +125,25 @@ export interface Counted {
   right: number | null;
 }
 
-const sum = (counts: readonly number[]) => counts.reduce((total, each) => total + each, 0);
-
 /** How many were right, at first and after the discussion; where none is marked as right, what most answered. */
 export function headlineOf({ options, first, after, right }: Counted): string {
   const at = right ?? first.indexOf(Math.max(...first));
-  const told = (counts: readonly number[]) => `${counts[at]} of ${sum(counts)}`;
+  const told = (counts: readonly number[]) => `${counts[at]} of ${sumOf(counts)}`;
   const what = right === null ? `answered “${options[at]}”` : "were right";
-  return `${told(first)} ${what}${sum(after) ? `, then ${told(after)}` : ""}`;
+  return `${told(first)} ${what}${sumOf(after) ? `, then ${told(after)}` : ""}`;
 }
 
-const counted = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;
-export const countText = (n: number): string => counted(n, "learner is counted", "learners are counted");
+export const countText = (n: number): string => `${counted(n, "learner")} ${n === 1 ? "is" : "are"} counted`;
 
 /** How many files are not counted, and why. */
 export function leftOutText(nLeftOut: number, nUnreadable: number): string {
   const left = nLeftOut ? `${nLeftOut} left out, who did not agree` : "none left out";
-  return nUnreadable ? `${left} · ${counted(nUnreadable, "file", "files")} cannot be read` : left;
+  return nUnreadable ? `${left} · ${counted(nUnreadable, "file")} cannot be read` : left;
 }
+
+export default stageView<Traits>({
+  name: "class-predictions",
+  label: ({ shown }) => `Predictions of a class, ${shown}`,
+  traits: TRAITS,
+  draw: ClassPredictions,
+});

@@ -1,5 +1,6 @@
 // Which vectors are near to one another, and which differences are parallel; all by the whole vectors.
 
+import { numbersOf } from "../base/bytes.ts";
 export interface Embeddings {
   tokens: string[];
   /** Numbers in a vector. */
@@ -45,8 +46,12 @@ export function readEmbeddings({
   n_all: all,
   ...rest
 }: Data): Embeddings {
-  const read = { vectors: readFloats(vectors), points: readFloats(points) };
-  return { ...rest, ...read, width, groupOf, all: all ?? rest.tokens.length };
+  return {
+    ...rest,
+    vectors: numbersOf(vectors, Float32Array),
+    points: numbersOf(points, Float32Array),
+    ...{ width, groupOf, all: all ?? rest.tokens.length },
+  };
 }
 
 /** The embeddings with what was found of a larger vocabulary. */
@@ -55,7 +60,7 @@ export function withFound(known: Embeddings, found: Found | undefined): Embeddin
   const has = new Set(known.tokens);
   const news = found.tokens.flatMap((token, at) => (has.has(token) ? [] : [at]));
   const joined = (own: Float32Array, bytes: DataView, width: number) => {
-    const more = readFloats(bytes);
+    const more = numbersOf(bytes, Float32Array);
     const rows = news.flatMap((at) => Array.from(more.subarray(at * width, (at + 1) * width)));
     return Float32Array.from([...own, ...rows]);
   };
@@ -67,9 +72,6 @@ export function withFound(known: Embeddings, found: Found | undefined): Embeddin
     groupOf: [...known.groupOf, ...news.map((at) => found.group_of[at]!)],
   };
 }
-
-const readFloats = (bytes: DataView) =>
-  Float32Array.from({ length: bytes.byteLength / 4 }, (_, i) => bytes.getFloat32(4 * i, true));
 
 export interface Neighbour {
   index: number;

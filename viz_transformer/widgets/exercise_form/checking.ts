@@ -53,7 +53,7 @@ const NEARLY = 20; // tolerances: the right values, rounded before the last step
 const ROUNDED_NUMBER = "Nearly right, but rounded too early: keep more digits, and round only at the end.";
 const ROUNDED = "Every value is nearly right: keep more digits on the way, and round only at the end.";
 const notNumber = (text: string) => `“${text.trim()}” is no number; write one such as 12, 0.25 or 1/4.`;
-const UNCHANGED = "Nothing is changed yet: choose a line, and what should be in its place.";
+const UNCHANGED = "No line is changed yet: choose one, and what should be in its place.";
 const isText = (each: unknown) => typeof each === "string" && each.length <= MOST_LETTERS;
 const isBoolean = (each: unknown) => typeof each === "boolean";
 const isSame = (some: readonly unknown[], others: readonly unknown[]) =>

@@ -1,9 +1,10 @@
 // Fields for code: lines to put in order, by dragging, by keys or by buttons, gaps with choices, and lines to change.
 
 import { useRef, useState } from "preact/hooks";
-import { Push } from "../base/card.tsx";
+
 import { placed } from "./code.ts";
 import type { FieldsProps } from "./fields.tsx";
+import { Button } from "../base/controls.tsx";
 
 const HOW =
   "Put the lines in order, and leave out those that do not belong there. Drag a line, or choose it and use the buttons; " +
@@ -94,11 +95,11 @@ export function Lines({ asked, given, at, onInput, onCheck }: FieldsProps) {
           {unused.map(row)}
         </div>
       </div>
-      <Push disabled={place === 0} onClick={up}>
+      <Button disabled={place === 0} onClick={up}>
         {isUsed ? "Up" : "Put back"}
-      </Push>
-      {isUsed && <Push onClick={down}>{place < used.length - 1 ? "Down" : "Leave out"}</Push>}
-      <Push onClick={() => onCheck()}>Check</Push>
+      </Button>
+      {isUsed && <Button onClick={down}>{place < used.length - 1 ? "Down" : "Leave out"}</Button>}
+      <Button onClick={() => onCheck()}>Check</Button>
       <span aria-live="polite">{isUsed ? `Line ${place + 1} of ${used.length}` : "Left out"}</span>
     </>
   );
@@ -138,7 +139,7 @@ export function Gaps({ asked: { code, gaps }, given, at, onInput, onCheck }: Fie
           </>
         ))}
       </pre>
-      <Push onClick={() => onCheck()}>Check</Push>
+      <Button onClick={() => onCheck()}>Check</Button>
     </>
   );
 }
@@ -192,7 +193,7 @@ export function Repair({ asked: { code, changes }, given, onInput, onCheck }: Fi
         })}
       </div>
       {chosen !== null && <Replacements {...{ lines, chosen, changes, numbers, onInput }} />}
-      <Push onClick={() => onCheck()}>Check</Push>
+      <Button onClick={() => onCheck()}>Check</Button>
     </>
   );
 }
@@ -224,14 +225,14 @@ function Replacements({ lines, chosen, changes, numbers, onInput }: Replacements
   return (
     <div class="vt-replacements" role="group" aria-label="in place of the chosen line">
       {options.map((text, number) => (
-        <Push
+        <Button
           key={text}
           aria-pressed={numbers[change] === number}
           onClick={() => onInput((now) => (now as number[]).with(change, number))}
         >
           {number === 0 && "As it is: "}
           <code>{dedented(text) || WITHOUT}</code>
-        </Push>
+        </Button>
       ))}
     </div>
   );

@@ -1,12 +1,13 @@
 // What an exercise is answered with: a field, a row or a table of them, cells to switch, options, or code.
 
 import { hasModifier } from "../base/keys.ts";
-import { NumberField, Push } from "../base/card.tsx";
+import { NumberField } from "../base/card.tsx";
 import type { Frame } from "../base/stage_view.tsx";
 import { MOST_LETTERS } from "./arithmetic.ts";
 import { type Answer, type Asked, isSwitched, placeOf, type Table } from "./checking.ts";
 import { Gaps, Lines, Repair } from "./code.tsx";
 import type { Traits } from "./traits.ts";
+import { Button } from "../base/controls.tsx";
 
 const NUMBERS_NOTE = "One number in each field, such as 12, 0.25 or 1/4.";
 const ROW_NOTE = `${NUMBERS_NOTE} If you have fewer, leave the last fields empty.`;
@@ -28,9 +29,9 @@ export function Fields(props: FieldsProps) {
   const { kind, unit, options, traits } = asked;
   if (kind === "choice")
     return options.map((option) => (
-      <Push key={option} aria-pressed={option === given} onClick={() => onCheck(option)}>
+      <Button key={option} aria-pressed={option === given} onClick={() => onCheck(option)}>
         {option}
-      </Push>
+      </Button>
     ));
   if (kind === "view") {
     const checkChosen = async () => {
@@ -41,7 +42,7 @@ export function Fields(props: FieldsProps) {
     return (
       <>
         <p class="vt-how">Choose it in the view above.</p>
-        <Push onClick={checkChosen}>Check what is chosen</Push>
+        <Button onClick={checkChosen}>Check what is chosen</Button>
       </>
     );
   }
@@ -65,7 +66,7 @@ export function Fields(props: FieldsProps) {
         <Cells {...props} />
       )}
       {unit && <span>{unit}</span>}
-      <Push onClick={() => onCheck()}>Check</Push>
+      <Button onClick={() => onCheck()}>Check</Button>
     </>
   );
 }
@@ -107,14 +108,14 @@ function Cells({ asked, given, at, onInput, onCheck }: FieldsProps) {
                   onEnter={onCheck}
                 />
               ) : (
-                <Push
+                <Button
                   class={each ? "" : "vt-off"}
                   aria-pressed={each}
                   aria-label={`${label} ${each ? "True" : "False"}`}
                   onClick={() => put(place, (was) => !was)}
                 >
                   {each ? "True" : "False"}
-                </Push>
+                </Button>
               )}
             </div>
           );

@@ -1,12 +1,13 @@
 // The exercise form: fields to answer with, feedback, and hints one at a time.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Problem, Push, Verdict } from "../base/card.tsx";
+import { Problem, Verdict } from "../base/card.tsx";
 import type { Model } from "../base/kernel.ts";
 import { type Frame, stageView } from "../base/stage_view.tsx";
 import { type Answer, type Asked, blank, check, isAnswer } from "./checking.ts";
 import { Fields } from "./fields.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
+import { Button } from "../base/controls.tsx";
 
 /** "3.1 · Title", or of a notebook without a lesson's number "1 · Title". */
 const titleOf = ({ name, title }: Asked) => `${name.replace(/^\D.*\./, "")} · ${title}`;
@@ -88,9 +89,9 @@ function Hints({ hints }: { hints: string[] }) {
         ))}
       </div>
       {!isLast && (
-        <Push onClick={() => setShown((now) => Math.min(now + 1, hints.length))}>
+        <Button onClick={() => setShown((now) => Math.min(now + 1, hints.length))}>
           {nShown ? "Next hint" : "Hint"}
-        </Push>
+        </Button>
       )}
     </div>
   );

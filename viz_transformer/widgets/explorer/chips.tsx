@@ -7,6 +7,7 @@ import { findNext, pin, pinOfKind, togglePlace } from "./choose.ts";
 import { foundInWords } from "./selection.ts";
 import type { Room } from "./room.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { Button } from "../base/controls.tsx";
 
 const LETTERS = 16; // of a word
 const MOST = 18; // words of a sentence
@@ -84,17 +85,15 @@ function Words({ names, side, at, isQuery = false, choose, other }: WordsProps) 
     <>
       {names.map((name, index) => {
         const chip = (
-          <button
-            type="button"
+          <Button
             class={`vt-chip vt-of-${isQuery && index === at ? "query" : side}`}
             key={`${index} ${name}`}
             aria-pressed={index === at}
-            data-lm-suppress-shortcuts="true"
             title={markMeaning(name) ?? visible(name)}
             onClick={() => choose(index)}
           >
             <bdi>{shortened(name, LETTERS)}</bdi>
-          </button>
+          </Button>
         );
         return other?.at === index ? <Either key={index} chip={chip} name={name} other={other} /> : chip;
       })}

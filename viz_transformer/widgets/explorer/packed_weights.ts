@@ -1,6 +1,6 @@
 // Weights as an exported page carries them: packed by `pack_weights` in part.py, and what it says of them.
 
-import { halfTable } from "../base/bytes.ts";
+import { float32Row, halfTable } from "../base/bytes.ts";
 import type { Entry } from "./weight_store.ts";
 
 /** Which part of a large trace a page carries. */
@@ -33,9 +33,7 @@ export function unpack({ weights, dtype, whole }: Packed, entry: Entry): Float32
   const [table, zero, scale] = [halfTable(), limit === null ? 0 : 128, limit ?? 1];
   const cells = isCoarse ? 4 * rows : 0;
   const unpacked = new Float32Array(rows * cols);
-  const steps = Float32Array.from({ length: isCoarse ? rows : 0 }, (_, row) =>
-    weights.getFloat32(4 * row, true),
-  );
+  const steps = isCoarse ? float32Row(weights, 0, rows) : [];
   let at = 0;
   for (let col = 0; col < cols; col++) {
     for (let row = 0; row < rows; row++) {

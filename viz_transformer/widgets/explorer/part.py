@@ -154,8 +154,8 @@ def pack_weights(
 ) -> bytes:
     """Return weights ``[query, key]`` as bytes that can be compressed well.
 
-    They stand column by column, since what one key gets from neighbouring queries is alike; of float16 the
-    low bytes come first, then the high ones. In 8 bits, a float32 step for each row comes first, then a
+    They are in the order of columns, since what one key gets from neighbouring queries is alike; of float16
+    the low bytes come first, then the high ones. In 8 bits, a float32 step for each row comes first, then a
     byte for each weight, which counts steps from 0, or from 128 where there is a limit. A step is 1/255 of
     the scale, and in a faint row a share of its largest weight, so that it does not vanish. A share that is
     less than the whole stays so.

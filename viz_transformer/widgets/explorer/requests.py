@@ -18,8 +18,8 @@ def reply(view: TraceView, version: int, request: dict[str, Any]) -> dict[str, A
     """Return the reply to one request of the page's.
 
     A request names one thing and the version of the data that it was made from. If another trace
-    is shown by now, the reply is ``{"stale": True}``: the new tokens are already on their way to
-    the page, and it must not show new weights with old tokens.
+    is shown by now, the reply is ``{"stale": True}``: the new tokens are already being sent to the page,
+    and it must not show new weights with old tokens.
 
     - ``{"head": [kind, layer, head]}``, ``{"aggregate": [kind, how, [[layer, head], …]]}`` and
       ``{"rollout": [kind, layer]}`` give ``{"weights": …}``, float16 bytes ``[query, key]``;

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.analysis.tokens import sentence_segments
+from viz_transformer.analysis.words import sentence_segments
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 

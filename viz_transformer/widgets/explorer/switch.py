@@ -7,7 +7,7 @@ from typing import Any
 
 import traitlets
 
-from viz_transformer.analysis.matching import match_traces
+from viz_transformer.analysis.comparison import match_traces
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.base.traits import SelectionError

@@ -1,5 +1,5 @@
 // What is known of tokens: which are special, and which word each is a piece of. Python has the same in
-// analysis/tokens.py and analysis/words.py, and a test holds the two equal.
+// analysis/words.py and analysis/words.py, and a test holds the two equal.
 
 import type { RawTrace } from "./measured_trace.ts";
 

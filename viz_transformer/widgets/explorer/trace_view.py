@@ -16,14 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.combine import combine_heads, scale_of, strongest
+from viz_transformer.analysis.combine import combine_heads, masked_cells, scale_of, strongest
+from viz_transformer.analysis.comparison import layers_at_same_depth, match_traces
 from viz_transformer.analysis.head_labels import labels_and_entropies
-from viz_transformer.analysis.inferred_mask import masked_cells
-from viz_transformer.analysis.matching import layers_at_same_depth, match_traces
 from viz_transformer.analysis.position_bias import position_bias_alone, without_position_bias
 from viz_transformer.analysis.rollout import lacking_part, rollout_by_layer
-from viz_transformer.analysis.tokens import special_tokens
-from viz_transformer.analysis.words import key_words, query_words
+from viz_transformer.analysis.words import key_words, query_words, special_tokens
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
 from viz_transformer.widgets.explorer.sentence_pair import checked_segments, pair_kind

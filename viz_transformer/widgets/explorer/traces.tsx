@@ -8,6 +8,7 @@ import { type Model, NEEDS_KERNEL } from "../base/kernel.ts";
 import { tokenOf } from "./displayed_head.ts";
 import { restingQuery } from "./readout.ts";
 import type { Room } from "./room.ts";
+import { Problem } from "../base/card.tsx";
 
 /** What the page reads of the trace of a label, or of the difference of two; null where that is not here. */
 function dataOf(model: Model, label: string) {
@@ -56,11 +57,7 @@ export function Traces({ room }: { room: Room }) {
         value={shown}
         onChoose={choose}
       />
-      {problem && (
-        <p class="vt-problem" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem && <Problem>{problem}</Problem>}
     </>
   );
 }

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import traitlets
 
-from viz_transformer.analysis.tokens import special_tokens
-from viz_transformer.analysis.words import check_words, has_words
+from viz_transformer.analysis.words import check_words, has_words, special_tokens
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, ForwardTrace, running_text
 from viz_transformer.trace.forward import checked_seconds
@@ -331,7 +330,7 @@ class AttentionExplorer(View):
         """
         import matplotlib.pyplot as plt
 
-        from viz_transformer.plots.head_grid import plot_heads
+        from viz_transformer.plots.heads import plot_heads
         from viz_transformer.plots.matrix import draw_picture
 
         if self._shows_wall():

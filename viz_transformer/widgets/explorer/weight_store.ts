@@ -54,7 +54,7 @@ export interface Entry {
   keys: string[];
   /** What each query read before it wrote its token. */
   reads: string[] | null;
-  /** By what the heads attend, see `attends_by.js`. */
+  /** By what the heads attend, see shown_part.ts. */
   attendsBy: string;
   note: string;
   /** Why there is no rollout, or "". */

@@ -5,6 +5,7 @@ import { useRoom } from "../base/hooks.ts";
 import type { Frame } from "../base/stage_view.tsx";
 import { joinPieces, visible } from "../base/text.ts";
 import { type Card, type Example, keysWithin, tenthText } from "./card.ts";
+import { Button } from "../base/controls.tsx";
 
 const FAINT = 0.02; // weight of a key that is not underlined
 const GAP = 0.4; // units between keys
@@ -36,13 +37,11 @@ export function Examples({ frame, card, chosen, onChoose }: ExamplesProps) {
         <span>example</span>
       </div>
       {rows.map(({ example, tenth }) => (
-        <button
-          type="button"
+        <Button
           class="vt-example"
           key={tenth}
           disabled={!example}
           aria-pressed={tenth === chosen}
-          data-lm-suppress-shortcuts="true"
           onClick={() => onChoose(tenth)}
         >
           <span class="vt-tenth">{tenthText(tenth)}</span>
@@ -54,7 +53,7 @@ export function Examples({ frame, card, chosen, onChoose }: ExamplesProps) {
           ) : (
             <span class="vt-tenth">none</span>
           )}
-        </button>
+        </Button>
       ))}
     </div>
   );

@@ -16,6 +16,9 @@ from viz_transformer._text import given_texts
 from viz_transformer._work import between_parts
 from viz_transformer.analysis import HeadCard, pattern_scores
 from viz_transformer.analysis import head_card as sum_up
+from viz_transformer.capturing import capture
+from viz_transformer.capturing.inputs import as_ids
+from viz_transformer.capturing.running import evaluating
 from viz_transformer.corpus import draw
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import is_huggingface
@@ -25,9 +28,6 @@ from viz_transformer.masked_model import MaskedModel
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel, log_probs_of
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.tracing import capture
-from viz_transformer.tracing.inputs import as_ids
-from viz_transformer.tracing.restore import evaluating
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.head_card.view import HeadCardView
 

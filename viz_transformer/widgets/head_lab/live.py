@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.huggingface_scores import HuggingFaceScores
 from viz_transformer.huggingface_text import HuggingFaceText, is_huggingface
+from viz_transformer.interpreting.scored_model import HuggingFaceScores
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import ForwardTrace, attention_of

@@ -1,6 +1,7 @@
 // The measured starts as the page reads them.
 
 import { formatNumber, named, type Piece, runningText, shortNumber } from "../base/text.ts";
+import { float32Row } from "../base/bytes.ts";
 
 export interface Starts {
   /** Standard deviations, rising, with the loss of each, and the share of places with the token just read on top. */
@@ -27,7 +28,7 @@ export interface Chosen {
 export function logitsAt({ read, tokens, logits }: Starts, { index, sentence, place }: Chosen): number[] {
   const placesOf = (sentences: number[][]) => sentences.reduce((sum, ids) => sum + ids.length, 0);
   const row = index * placesOf(read) + placesOf(read.slice(0, sentence)) + place;
-  return tokens.map((_, id) => logits.getFloat32(4 * (row * tokens.length + id), true));
+  return float32Row(logits, row, tokens.length);
 }
 
 /** The loss of a model that bets evenly on all tokens. */

@@ -31,7 +31,7 @@ class MaskState:
 
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
-        side: where the padding stands, ``"right"`` or ``"left"`` of the words.
+        side: where the padding is, ``"right"`` or ``"left"`` of the words.
         padding: whether the mask hides the padding.
         causal: whether the mask hides what comes later.
         mistake: one of `MISTAKES`.

@@ -23,7 +23,7 @@ export interface Leaks {
   writes: ((b: number, query: number) => { now: Likeliest; right: Likeliest }) | null;
 }
 
-export type Verdict = "leak" | "moved" | "still" | "deaf" | "padding" | "shifted";
+export type Verdict = "leak" | "moved" | "still" | "cut" | "padding" | "shifted";
 
 export interface LeakRow {
   word: string;
@@ -70,7 +70,7 @@ export function readLeaks(reply: LeaksReply): Leaks {
 export function verdictOf(change: number, ofWord: boolean, allowed: boolean): Verdict {
   if (!ofWord) return "padding";
   const moved = change >= UNMOVED;
-  if (allowed) return moved ? "moved" : "deaf";
+  if (allowed) return moved ? "moved" : "cut";
   return moved ? "leak" : "still";
 }
 

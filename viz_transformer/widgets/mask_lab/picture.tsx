@@ -11,7 +11,7 @@ const VERDICTS: Record<Verdict, [sign: string, word: string]> = {
   leak: ["✗", "leaks"],
   moved: ["✓", "may move"],
   still: ["✓", "unmoved"],
-  deaf: ["✗", "cut off"],
+  cut: ["✗", "cut off"],
   padding: ["–", "padding"],
   shifted: ["", "shifted"],
 };

@@ -71,12 +71,12 @@ function toldOfWord(leaks: Leaks, composed: ComposedMask, shown: Shown, rows: Le
       isLeaky: true,
     };
   }
-  const deaf = rows.filter(({ verdict }) => verdict === "deaf").length;
+  const cut = rows.filter(({ verdict }) => verdict === "cut").length;
   const moves = rows.some(({ verdict }) => verdict === "moved");
   const also = moves ? ["only outputs that may depend on it"] : ["no output"];
   return {
-    headline: deaf
-      ? ["No leak, but ", key, ` is hidden from ${outputs(deaf)} that may depend on it`]
+    headline: cut
+      ? ["No leak, but ", key, ` is hidden from ${outputs(cut)} that may depend on it`]
       : ["No leak: ", key, " moves ", ...also],
     line,
     isLeaky: false,

@@ -60,10 +60,10 @@ class MaskLab(View):
 
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` (self-attention) or ``"cross"``, of those in `kinds`.
-        side: where the padding stands, ``"right"`` or ``"left"`` of the words.
+        side: where the padding is, ``"right"`` or ``"left"`` of the words.
         padding: whether the mask hides padding.
         causal: whether the mask hides what comes later.
-        mistake: ``"none"``; ``"inverted"``: read the wrong way round; ``"causal_as_padding"``: the
+        mistake: ``"none"``; ``"inverted"``: True and False exchanged; ``"causal_as_padding"``: the
             look-ahead mask given as a padding mask, to a batch as long as its sentences;
             ``"target_padding"``: cross-attention with the padding of the target; or
             ``"source_as_target"``: the decoder reads the very words that it has to write.
@@ -97,7 +97,7 @@ class MaskLab(View):
         sync=True, content=True
     )
     kind = traitlets.Unicode("decoder", help="encoder, decoder or cross").tag(sync=True)
-    side = traitlets.Unicode("right", help="where the padding stands, right or left").tag(sync=True)
+    side = traitlets.Unicode("right", help="where the padding is, right or left").tag(sync=True)
     padding = traitlets.Bool(True, help="hide padding").tag(sync=True)
     causal = traitlets.Bool(True, help="hide what comes later").tag(sync=True)
     mistake = traitlets.Unicode("none", help="a mistake to look at").tag(sync=True)

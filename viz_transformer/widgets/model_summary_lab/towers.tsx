@@ -13,6 +13,7 @@ import {
   type SizeName,
 } from "./model_parts.ts";
 import { billInWords, shapeLines } from "./sentences.ts";
+import { Button } from "../base/controls.tsx";
 
 const MOST_SHEETS = 6; // of a stack, drawn behind its layer
 
@@ -101,11 +102,9 @@ function Box({ part, index, shown }: { part: Part; index: number; shown: Shown }
     </span>
   );
   return (
-    <button
-      type="button"
+    <Button
       class="vt-part"
       data-sort={part.sort}
-      data-lm-suppress-shortcuts="true"
       aria-pressed={index === chosen}
       onClick={() => onChoose(index)}
     >
@@ -122,7 +121,7 @@ function Box({ part, index, shown }: { part: Part; index: number; shown: Shown }
       <span class="vt-share">
         <span style={{ width: `${(100 * learnedBy(part) * part.times) / total}%` }} />
       </span>
-    </button>
+    </Button>
   );
 }
 

@@ -76,7 +76,7 @@ class PositionLab(View):
     encoding = traitlets.Unicode(help="one of sinusoidal, learned, rotary, none").tag(sync=True)
     pair = Index(help="i of the dimensions 2i and 2i + 1").tag(sync=True)
     position = Index(help="position, counted from 0").tag(sync=True)
-    offset = Index(help="how far after it its partner stands").tag(sync=True)
+    offset = Index(help="how far after it its partner is").tag(sync=True)
     shift = Index(help="how far the sentence is moved").tag(sync=True)
     words: traitlets.List[str] = traitlets.List(help="the words of the sentence").tag(sync=True, content=True)
     orders: traitlets.List[list[int]] = traitlets.List(help="orders to offer").tag(sync=True, content=True)
@@ -214,13 +214,10 @@ class PositionLab(View):
 
     def figure(self) -> Figure:
         """Return table, curves, likeness and shift as one matplotlib figure."""
-        import matplotlib.pyplot as plt
-
         from viz_transformer import plots
-        from viz_transformer.plots.text_in_files import TextFigure
+        from viz_transformer.plots.figures import new_figure
 
-        figure = plt.figure(figsize=(13, 11), layout="constrained", FigureClass=TextFigure)
-        plt.close(figure)  # or pyplot would show it a second time
+        figure = new_figure(13, 11, layout="constrained")
         axes = figure.subplot_mosaic(
             [[*["table"] * 3, *["wave"] * 3], [*["table"] * 3, *["by"] * 3], [*"aabbcc"]]
         )

@@ -1,10 +1,11 @@
 // What a prediction is answered with: a number to type, answers or words to choose from, a row to draw.
 
 import { useState } from "preact/hooks";
-import { NumberField, Problem, Push } from "../base/card.tsx";
+import { NumberField, Problem } from "../base/card.tsx";
 import { percent, visible } from "../base/text.ts";
 import type { Traits } from "./traits.ts";
 import { readGuess } from "./verdict.ts";
+import { Button } from "../base/controls.tsx";
 
 interface AnswersProps {
   traits: Readonly<Traits>;
@@ -40,12 +41,12 @@ export function Answers({ traits: { kind, options, question, unit }, onGuess }: 
       {kind === "number" && unit && <span>{unit}</span>}
       {kind === "row" && <Row keys={options} drawn={drawn} put={put} />}
       {kind === "number" || kind === "row" ? (
-        <Push onClick={() => submit(kind === "row" ? drawn : text)}>Predict</Push>
+        <Button onClick={() => submit(kind === "row" ? drawn : text)}>Predict</Button>
       ) : (
         options.map((option, place) => (
-          <Push key={place} onClick={() => submit(kind === "key" ? place : option)}>
+          <Button key={place} onClick={() => submit(kind === "key" ? place : option)}>
             <bdi>{kind === "key" ? visible(option) : option}</bdi>
-          </Push>
+          </Button>
         ))
       )}
       {problem && <Problem>{problem}</Problem>}

@@ -1,9 +1,10 @@
 // An explanation: a sentence to write, then a model answer beside it, and the learner's own judgement of it.
 
 import { useState } from "preact/hooks";
-import { Problem, Push } from "../base/card.tsx";
+import { Problem } from "../base/card.tsx";
 import type { Traits } from "./traits.ts";
 import { type Explained, HOLDS, LONGEST_SENTENCE, readGuess } from "./verdict.ts";
+import { Button } from "../base/controls.tsx";
 
 interface ExplanationProps {
   traits: Readonly<Traits>;
@@ -34,7 +35,7 @@ export function Writing({ traits: { kind, question }, onGuess }: ExplanationProp
           setProblem("");
         }}
       />
-      <Push onClick={submit}>Compare with a model answer</Push>
+      <Button onClick={submit}>Compare with a model answer</Button>
       {problem && <Problem>{problem}</Problem>}
     </div>
   );
@@ -59,9 +60,9 @@ export function BothAnswers({ traits, onGuess }: ExplanationProps) {
         <div class="vt-answers" role="group" aria-label="Compare the two answers">
           <span>Compare the two. Yours</span>
           {Object.entries(HOLDS).map(([value, { told }]) => (
-            <Push key={value} onClick={() => onGuess({ sentence, holds: value })}>
+            <Button key={value} onClick={() => onGuess({ sentence, holds: value })}>
               {told}
-            </Push>
+            </Button>
           ))}
         </div>
       )}

@@ -245,7 +245,7 @@ class Explanation(KeptPrediction):
 def explain(question: str, answer: str, *, afterwards: str = "", name: str | None = None) -> Explanation:
     """Ask for an explanation in a sentence, then show a model answer beside it to compare.
 
-    The learner judges whether the two agree; nothing else does.
+    The learner judges whether the two agree.
 
     >>> import viz_transformer as vt
     >>> view = vt.explain("Why divide by √d_k?", "Larger vectors have larger scores, and softmax saturates.")

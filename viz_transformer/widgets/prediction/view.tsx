@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { pngAddress } from "../base/bytes.ts";
-import { Problem, Push, Verdict } from "../base/card.tsx";
+import { Problem, Verdict } from "../base/card.tsx";
 import { addChildView } from "../base/child_view.ts";
 import type { Model } from "../base/kernel.ts";
 import { paragraphsOf } from "../base/prose.ts";
@@ -13,6 +13,7 @@ import { useCurtain, waitingText } from "./curtain.ts";
 import { BothAnswers, Writing } from "./explanation.tsx";
 import { TRAITS, type Traits } from "./traits.ts";
 import { type Explained, isGuess, verdictOf, wordOf } from "./verdict.ts";
+import { Button } from "../base/controls.tsx";
 
 /** A question about an earlier lesson: what follows does not answer it. */
 const SPACED = /\.s\d+$/;
@@ -46,9 +47,9 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
         <div role="status">{isJudged && <Judged frame={frame} />}</div>
         {isJudged && traits.is_discussed && frame.model.send && <Discussed frame={frame} />}
         {isAwaiting && cells > 0 && (
-          <Push class="vt-skip" onClick={() => setSkipped(true)}>
+          <Button class="vt-skip" onClick={() => setSkipped(true)}>
             Show it without predicting
-          </Push>
+          </Button>
         )}
       </div>
       {isJudged && <Revealed frame={frame} />}
@@ -60,7 +61,7 @@ function Prediction({ frame }: { frame: Frame<Traits> }) {
 function Discussed({ frame: { traits, set } }: { frame: Frame<Traits> }) {
   const [isOpen, setOpen] = useState(false);
   if (traits.discussed !== null) return <p class="vt-how">Your answer after the discussion is kept.</p>;
-  if (!isOpen) return <Push onClick={() => setOpen(true)}>Answer again after the discussion</Push>;
+  if (!isOpen) return <Button onClick={() => setOpen(true)}>Answer again after the discussion</Button>;
   return <Answers traits={traits} onGuess={(discussed) => set({ discussed })} />;
 }
 

@@ -2,16 +2,6 @@
 
 import { percent, shortNumber } from "../base/text.ts";
 
-/** The numbers of an array of float16, as what each of its two bytes mean (IEEE 754 binary16), little-endian. */
-export function readHalves(bytes: DataView): Float32Array {
-  return Float32Array.from({ length: bytes.byteLength / 2 }, (_, i) => {
-    const bits = bytes.getUint16(2 * i, true);
-    const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
-    const size = exponent ? 2 ** (exponent - 25) * (1024 + fraction) : 2 ** -24 * fraction;
-    return bits & 0x8000 ? -size : size;
-  });
-}
-
 /** Mean of the squared distance from the mean. */
 export function variance(values: ArrayLike<number>): number {
   const all = Array.from(values);

@@ -20,11 +20,11 @@ import {
   fraction,
   headlineOf,
   histogram,
-  readHalves,
   rowWeights,
   variance,
 } from "./spread.ts";
 import { TRAITS, type Traits } from "./traits.ts";
+import { decodeWeights } from "../base/bytes.ts";
 
 const [LIMIT, BINS, ROWS] = [60, 80, 12]; // of the histogram, and the queries shown; plots/softmax.py has the same
 const POWERS = stepsBetween(0, 1, 0.05).map((power) => Number(power.toFixed(2)));
@@ -43,7 +43,7 @@ interface Data {
 
 /** The scores of each width, and their variances. */
 function readData({ widths, n_keys: keys, scores: bytes }: Data) {
-  const all = readHalves(bytes); // [width, query, key]
+  const all = decodeWeights(bytes, "float16"); // [width, query, key]
   const each = all.length / widths.length;
   const scores = widths.map((_, i) => all.subarray(i * each, (i + 1) * each));
   return { widths, keys, scores, variances: scores.map(variance) };

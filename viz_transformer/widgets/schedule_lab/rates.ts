@@ -21,10 +21,6 @@ export interface Training extends Chosen {
 export const rateOf = (step: number, peak: number, warmup: number): number =>
   step <= warmup ? (peak * step) / warmup : peak;
 
-/** The numbers of an array of float32, little-endian. */
-export const readFloats = (bytes: DataView): number[] =>
-  Array.from({ length: bytes.byteLength / 4 }, (_, i) => bytes.getFloat32(4 * i, true));
-
 export const nameOf = ({ peak, warmup, seed }: Chosen): string =>
   `peak ${tickText(peak)}, warm-up ${warmup} steps, seed ${seed}`;
 

@@ -11,17 +11,9 @@ import { type Answered, newestReply } from "../base/replies.ts";
 import { stepsBetween, tickText } from "../base/scales.ts";
 import { Stage } from "../base/stage.tsx";
 import { type Frame, stageOf, stageView } from "../base/stage_view.tsx";
-import {
-  type Chosen,
-  endOf,
-  equationOf,
-  highestOf,
-  nameOf,
-  rateOf,
-  readFloats,
-  type Training,
-} from "./rates.ts";
+import { type Chosen, endOf, equationOf, highestOf, nameOf, rateOf, type Training } from "./rates.ts";
 import { TRAITS, type Traits } from "./traits.ts";
+import { numbersOf } from "../base/bytes.ts";
 
 const NAMES = 3; // units beside both charts: their steps stand above each other
 const HIGHEST = 5; // of the losses shown, nats per token; a loss above it leaves the chart
@@ -39,7 +31,7 @@ interface Data {
 
 const trainingOf = ({ request, reply }: Answered<Chosen, Reply>): Training => ({
   ...request,
-  losses: readFloats(reply.losses),
+  losses: Array.from(numbersOf(reply.losses, Float32Array)),
 });
 
 function Lab(frame: Frame<Traits>) {

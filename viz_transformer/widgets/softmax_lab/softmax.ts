@@ -1,6 +1,6 @@
 // Softmax, step by step: from a row of scores to its weights and their slopes.
 
-import { elide, formatNumber, visible } from "../base/text.ts";
+import { formatNumber, shortened } from "../base/text.ts";
 
 export interface SoftmaxSteps {
   /** The scores times their factor, [key]. */
@@ -29,5 +29,4 @@ const LETTERS = 24; // of a key's name in a sentence
 export const three = (value: number) => formatNumber(value, 3);
 
 /** A key as sentences name it. */
-export const named = (label: string) =>
-  elide(visible(label), LETTERS, (text: string) => Array.from(text).length);
+export const named = (label: string) => shortened(label, LETTERS);

@@ -14,13 +14,13 @@ from safetensors.torch import load_file
 
 from viz_transformer._files import bundled
 from viz_transformer._text import given_text
+from viz_transformer.capturing import capture
 from viz_transformer.errors import UserError
 from viz_transformer.huggingface_text import HuggingFaceText
 from viz_transformer.interpreting import find_sites, score_parts
 from viz_transformer.masked_model import MaskedModel
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import ForwardTrace, ScoreParts, TrainingTrace, attention_of
-from viz_transformer.tracing import capture
 from viz_transformer.vocabulary import EOS, MASK, PAD, SOS
 from viz_transformer.widgets.architecture.live import architecture_of_text
 from viz_transformer.widgets.architecture.view import Architecture

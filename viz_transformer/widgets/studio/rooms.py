@@ -132,8 +132,8 @@ class Opened:
         """Return what is chosen in the room, as far as it has the trait; `state` is what was chosen before.
 
         A place that is no attention chooses no head, and a query only where the words are those that attend.
-        The mean of all heads is no head. A word that the room does not know of is dropped with those it stood
-        among.
+        The mean of all heads is no head. A word that the room does not know of is dropped with those beside
+        it.
         """
         if any(self._get(path) != value for path, value in self._shares.where.items()):
             return {}

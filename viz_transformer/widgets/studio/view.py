@@ -232,7 +232,7 @@ class Studio(View):
                 self._take(room)
 
     def _enter(self) -> None:
-        """Bring the choice into the open room, or take its own over where nothing else was chosen since."""
+        """Bring the choice into the open room, or take its own over where no other choice was made since."""
         self._open(self.room)
         room, state, seen = self._opened[self.room], self._state(), self._seen.get(self.room)
         if seen == state:

@@ -24,6 +24,7 @@ import {
   withStep,
 } from "./steps.ts";
 import type { Traits as Declared } from "./traits.ts";
+import { Problem } from "../base/card.tsx";
 
 const EMPTY = "No steps yet. Set the view below as you want to show it, then click Remember this state.";
 const READING_MS = 5000; // how long a step is shown while the tour plays
@@ -141,11 +142,7 @@ function Tour(frame: Frame<Traits>) {
           about={`${frame.about} ${inner.current?.about() ?? ""}`}
         />
       </header>
-      {problem && (
-        <p class="vt-problem" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem && <Problem>{problem}</Problem>}
       <div class="vt-tour-view" ref={place} />
       {steps.length > 0 && (
         <footer class="vt-band vt-beside vt-timeline vt-tour-steps" onKeyDownCapture={onKey}>

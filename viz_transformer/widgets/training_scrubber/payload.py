@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.analysis.inferred_mask import masked_cells
-from viz_transformer.analysis.learning import entropy_share_over_training
+from viz_transformer.analysis.combine import masked_cells
+from viz_transformer.analysis.measures import entropy_share_over_training
 from viz_transformer.errors import UserError
 from viz_transformer.trace import TrainingTrace, attention_of
 from viz_transformer.widgets.base.view import sendable

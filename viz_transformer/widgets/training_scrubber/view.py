@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from viz_transformer.analysis.learning import most_sharpened
+from viz_transformer.analysis.measures import most_sharpened
 from viz_transformer.trace import TrainingTrace, attention_of
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Schema, whole

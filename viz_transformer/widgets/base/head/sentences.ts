@@ -91,7 +91,7 @@ const SENTENCES: Record<string, (told: Told) => string> = {
     `The numbers are taken in ${layer.d_head / 2} pairs, and each pair is turned by an angle that grows with the position, here ${chosen.query}. ` +
     `So the query of ${looker} depends on its position.`,
   turned_k: () =>
-    "Each key is turned by the angles of its own position, so a score depends on how far apart two words stand.",
+    "Each key is turned by the angles of its own position, so a score depends on how far apart two words are.",
   k: ({ layer, chosen }) =>
     `Each of the ${counted(layer.keys.length, "word")} gets a key of ${layer.d_head} numbers, with which the query is compared.${shared({ layer, chosen })}`,
   v: ({ layer, chosen }) =>
