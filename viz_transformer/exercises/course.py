@@ -123,7 +123,7 @@ def _symptom_first(name: str, found: Check) -> Check:
 
 @dataclass(frozen=True, kw_only=True)
 class _Open(Check):
-    """Feedback that a page replaces with a form: it is of no answer, of no choice in a view, or of no repair."""
+    """Feedback that a page replaces with a form: there is no answer, no choice in a view, or no repair."""
 
     exercise: Exercise = field(repr=False)  # it holds the right answer
     view: Any = field(repr=False)
