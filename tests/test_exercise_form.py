@@ -299,6 +299,14 @@ def test_gaps_are_right_where_python_says_so_and_each_other_choice_is_told_why()
     assert not wrong
 
 
+@pytest.mark.usefixtures("folder_thrown_away")
+def test_an_excerpt_that_is_as_it_was_given_has_a_form() -> None:
+    as_given, another, *_ = exercise("clinic.2").wanted.mistakes
+    found = check("clinic.2", as_given.answer)
+    assert (found.answered, found.as_form()) == (True, (form_in_page("clinic.2"), None))
+    assert not hasattr(check("clinic.2", another.answer), "as_form")
+
+
 def test_a_fault_is_repaired_by_changing_its_lines() -> None:
     """Each combination of changes gets Python's words; leaving the excerpt as it is gets none."""
     clinic = exercises_of("clinic")

@@ -22,6 +22,8 @@ index => {
 """
 #: Shift+Tab goes from the next cell back into the view; a view with many controls needs many.
 _MOST_TABS = 40
+#: A lesson's training may take three minutes of a processor, which others may need as well.
+_LONGEST_CELL_MS = 900_000
 
 
 def walk(lab: LabPage, *, twice: bool = False) -> int:
@@ -47,7 +49,9 @@ def _run(lab: LabPage, index: int, keys: str, *, then: int) -> None:
     lab.page.keyboard.press(keys)
     lab.page.wait_for_function("index => panel.content.activeCellIndex === index", arg=then)
     if lab.page.evaluate(_IS_CODE, index):
-        lab.page.wait_for_function(f"([index, before]) => ({_COUNT})(index) > before", arg=[index, before])
+        lab.page.wait_for_function(
+            f"([index, before]) => ({_COUNT})(index) > before", arg=[index, before], timeout=_LONGEST_CELL_MS
+        )
     lab.text(index)  # raises if the cell did
     state = lab.page.evaluate(_STATE)
     assert state["at"] == then, f"cell {index}"

@@ -27,13 +27,13 @@ def test_every_view_is_drawn_in_light_and_in_dark(lab: LabPage) -> None:
     with kernels_find_this_clone():
         lab.open_cells(first, *(f"EVERY_VIEW[{name!r}]()" for name in EVERY_VIEW))
     lab.run_all()
-    open_curtains(lab.page)  # predictions hide the views below them
     faults = {}
     for theme, size in (("light", LAPTOP), ("dark", SMALL)):
         lab.set_theme(theme)
         lab.page.set_viewport_size(size)
         for index, name in enumerate(EVERY_VIEW, start=1):
             lab.select_cell(index)
+            open_curtains(lab.page)  # of the predictions above, which are drawn by now
             view = lab.output(index).locator(ROOT).first
             expect(view).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
             next_frames(view)

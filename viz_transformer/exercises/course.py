@@ -99,13 +99,14 @@ def check(name: str, answer: Any = ...) -> Check:
         kept.record_attempt(name, found.passed)
     if found.passed and asked.part:
         found = replace(found, message=f"{found.message} {own_model.keep(asked, answer)}".strip())
+    is_as_given = bool(asked.repairs) and found.message == asked.wanted.mistakes[0].message
     if asked.symptom_first:
         found = _symptom_first(name, found)
     if os.environ.get(GRADING) and not found.passed:
         raise AssertionError(str(found))
     choices = getattr(asked.wanted, "choices", {})
     view = answer if choices and all(hasattr(answer, name) for name in choices) else None
-    if found.passed or (found.answered and view is None):
+    if found.passed or (found.answered and view is None and not is_as_given):
         return found
     return _Open(False, found.message, answered=found.answered, exercise=asked, view=view)
 
@@ -122,7 +123,7 @@ def _symptom_first(name: str, found: Check) -> Check:
 
 @dataclass(frozen=True, kw_only=True)
 class _Open(Check):
-    """Feedback where no answer was given, or none was chosen in a view: a page replaces it with a form."""
+    """Feedback that a page replaces with a form: there is no answer, no choice in a view, or no repair."""
 
     exercise: Exercise = field(repr=False)  # it holds the right answer
     view: Any = field(repr=False)
