@@ -64,7 +64,7 @@ def test_kinds_that_differ_in_layers_or_heads_stand_apart_and_the_page_says_so(v
         "Encoder self-attention: 2 layers of 4 heads",
         "Decoder self-attention: 3 layers of 4 heads",
         "Cross-attention: 3 layers of 6 heads",
-        "each kind is drawn on its own, and nothing is left out",
+        "each kind is drawn on its own, and none is left out",
     ):
         assert text in shown.html
     assert "drawn on its own" not in view(make_trace()).html

@@ -174,7 +174,7 @@ def test_of_a_lab_the_views_and_the_words_are_kept(tmp_path: Path) -> None:
         '<p class="vt-text">a &lt;b&gt; c</p>',
         '<p class="vt-text">two</p>',
         "",
-        '<p class="vt-note">The controls that stood here need a running notebook.</p>',
+        '<p class="vt-note">The controls here need a running notebook.</p>',
         "",
     ]
     shown = [view["state"]["word"] for view in page_data(path)["views"]]

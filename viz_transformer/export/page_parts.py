@@ -31,7 +31,7 @@ _MOST_INLINE = 4096
 #: Fewer bytes than this are not compressed.
 _LEAST_DEFLATED = 256
 
-_NEEDS_KERNEL = "The controls of this place need a running notebook."
+_NEEDS_KERNEL = "The controls here need a running notebook."
 
 
 class PageParts:
