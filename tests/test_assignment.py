@@ -82,7 +82,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, on_the_path: None) -> Path:
     mistaken = {**solved, "3.2": "def softmax(scores):\n    return scores"}
     del mistaken["3.3"]  # not answered
     # The kernel's limit ends this cell, and the next one is graded.
-    greedy = {**solved, "3.2": "softmax = [bytearray(2**30) for _ in range(100)]"}
+    greedy = {**solved, "3.1": "times_as_much = [bytearray(2**30) for _ in range(100)]"}
     for student, answers in {"right": solved, "wrong": mistaken, "greedy": greedy}.items():
         notebook = nbformat.read(released, as_version=4)
         for cell in notebook.cells:
@@ -145,7 +145,7 @@ def test_students_get_no_solutions_and_a_point_for_each_right_answer(graded: Pat
     assert points(graded, "right") == dict.fromkeys(names, (1, 1))
     wrong = ("3.2", "3.3")
     assert points(graded, "wrong") == {name: (0 if name in wrong else 1, 1) for name in names}
-    assert points(graded, "greedy") == {name: (0 if name == "3.2" else 1, 1) for name in names}
+    assert points(graded, "greedy") == {name: (0 if name == "3.1" else 1, 1) for name in names}
 
 
 def test_a_teachers_changes_are_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
